@@ -37,6 +37,12 @@ struct iterations_load {
     uint32_t moment_count;
 };
 
+/* Calls of a thread, and the wait for what they launch. */
+struct iterations_wait {
+    uint32_t first, last; /* pieces; last is that of the wait, or the thread's last */
+    uint64_t end;         /* of the wait; 0: there is none */
+};
+
 struct iterations_finder {
     const struct deps *deps;
     struct mp_trace *trace;
@@ -47,9 +53,11 @@ struct iterations_finder {
     struct mp_error *error;
     char none[256]; /* why a way found nothing */
     struct iterations_load load;
-    size_t thread_first; /* of result->items: the first of the thread that was added to last */
-    bool left_out;       /* the last one that was added */
-    size_t least;        /* fewer iterations count as none */
+    size_t thread_first; /* of result->items: the first of the thread and range added to last */
+    const struct capture_range *range; /* of the last one that was added */
+    bool left_out;                     /* the last one that was added */
+    struct iterations_wait awaited;    /* the last answer of iterations_awaited */
+    size_t least;                      /* fewer iterations count as none */
     /* The best candidate so far. */
     struct iteration *best;
     size_t best_count;
@@ -76,7 +84,7 @@ uint64_t iterations_range_end(const struct iterations_finder *finder, uint64_t t
 /* Where what the thread launches from this call on has been waited for, for an iteration that
  * begins at `begin`. If that wait begins at `limit` or later, or makes the iteration much longer
  * than those before, the end of the call. */
-uint64_t iterations_awaited(const struct iterations_finder *finder, uint64_t begin, uint32_t call,
+uint64_t iterations_awaited(struct iterations_finder *finder, uint64_t begin, uint32_t call,
                             uint64_t limit);
 
 /* Whether a call waits for work of its thread: it synchronises, polls, or ends the context. */
@@ -143,13 +151,18 @@ enum mp_status iterations_offer(struct iterations_finder *finder,
 /* The highest score that a candidate of this way can have. */
 double iterations_favour(enum iterations_way way);
 
-/* Whether the candidate, whose windows are in finder->result, is only a part of an iteration, or
- * several of them. A part of the best one so far: launches of a graph that each sequence of kernels
- * has equally often, twice or more, beside other kernels, while nobody waits for one of them or
- * gives it an input. Several: sequences of kernels with several waits each, between which the
- * thread does the same (alike.c). parts.c; MP_ERR_MEMORY. */
-enum mp_status iterations_is_odd(const struct iterations_finder *finder,
-                                 const struct iterations_candidate *candidate, bool *odd);
+/* Whether the candidate, whose windows are in finder->result, counts half: it is only a part of an
+ * iteration, or several of them. A part of the best one so far: launches of a graph that each
+ * sequence of kernels has equally often, twice or more, beside other kernels, while nobody waits
+ * for one of them or gives it an input. Several: sequences of kernels with several waits each,
+ * between which the thread does the same (alike.c). parts.c; MP_ERR_MEMORY. */
+enum mp_status iterations_counts_half(const struct iterations_finder *finder,
+                                      const struct iterations_candidate *candidate, bool *half);
+
+/* Whether the best one so far are capture ranges, each of which holds the candidate's windows
+ * equally often, twice or more: then the ranges are phases. */
+bool iterations_are_phases(const struct iterations_finder *finder,
+                           const struct iterations_candidate *candidate);
 
 /* Whether the thread waits for every second iteration of finder->result, or copies something to the
  * device for it. parts.c */

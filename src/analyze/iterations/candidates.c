@@ -10,7 +10,8 @@
  * program does before and after its loop says nothing about the loop.
  *
  * Capture ranges are iterations if there are many and they are alike. Few are phases of a program,
- * and count only if nothing repeats inside them.
+ * and count only if nothing repeats inside them. So are those that each hold as many of what
+ * repeats.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #define LEAST_COVERAGE 0.02
 
 /* Times the score of what is a part of an iteration, or several of them. */
-#define ODD 0.5
+#define HALF 0.5
 
 /* Capture ranges that count as phases: fewer than so many, or less alike. */
 #define MIN_RANGES      8
@@ -188,18 +189,19 @@ static enum mp_status judge(struct iterations_finder *finder, struct iterations_
 {
     struct iterations *result = finder->result;
 
-    bool odd;
+    bool half, phases;
 
     scored.count = result->count;
     scored.threads = 0;
     MP_TRY(count_threads(finder, &scored));
     MP_TRY(iterations_load_share(&finder->load, result->items, result->count,
                                  scored.way == ITERATIONS_RANGES, &scored));
-    MP_TRY(iterations_is_odd(finder, &scored, &odd));
-    scored.score = score_of(&scored) * (odd ? ODD : 1);
+    MP_TRY(iterations_counts_half(finder, &scored, &half));
+    scored.score = score_of(&scored) * (half ? HALF : 1);
+    phases = !half && iterations_are_phases(finder, &scored);
     if (scored.coverage > 0 || finder->options->way != ITERATIONS_AUTO)
         MP_TRY(list(finder, scored));
-    return beats_best(finder, &scored) ? keep(finder, scored) : MP_OK;
+    return phases || beats_best(finder, &scored) ? keep(finder, scored) : MP_OK;
 }
 
 enum mp_status iterations_offer(struct iterations_finder *finder,

@@ -17,6 +17,7 @@ enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, 
                               uint64_t host_end, uint32_t thread)
 {
     struct iterations *result = finder->result;
+    const struct capture_range *range;
     uint64_t limit = iterations_range_end(finder, begin);
 
     if (result->count >= DEPS_NONE)
@@ -26,8 +27,11 @@ enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, 
     if (finder->left_out)
         return MP_OK;
     host_end = host_end < limit ? host_end : limit;
-    if (!result->count || result->items[result->count - 1].thread != thread)
+    range = ranges_at(&finder->deps->ranges, begin);
+    if (!result->count || result->items[result->count - 1].thread != thread ||
+        range != finder->range)
         finder->thread_first = result->count;
+    finder->range = range;
     MP_TRY(mp_reserve((void **)&result->items, result->count, &finder->capacity,
                       sizeof *result->items));
     result->items[result->count++] = (struct iteration){
@@ -56,20 +60,35 @@ static uint64_t latest_end(const struct iterations_finder *finder, uint32_t thre
     return first < begin ? begin + (begin - first) / count * 3 / 2 : UINT64_MAX;
 }
 
-uint64_t iterations_awaited(const struct iterations_finder *finder, uint64_t begin, uint32_t call,
-                            uint64_t limit)
+/* Segments do not overlap, so a call inside of the one that was found last has the same wait. */
+static void find_wait(struct iterations_finder *finder, uint32_t call)
 {
     const struct deps *deps = finder->deps;
+    const struct deps_lane *lane = &deps->lanes[deps->activities[call].lane];
+    struct iterations_wait *awaited = &finder->awaited;
     struct iterations_segments segments =
         iterations_segments_of(deps, finder->result->launched, deps->activities[call].lane);
     struct iterations_segment segment;
 
+    if (awaited->first <= call && call <= awaited->last && awaited->last)
+        return;
     segments.at = call;
-    if (iterations_segments_next(&segments, &segment) &&
-        deps->activities[segment.last].begin < limit &&
-        segment.end <= latest_end(finder, deps->activities[call].lane, begin))
-        return segment.end;
-    return iterations_call_end(deps, call);
+    *awaited = (struct iterations_wait){call, lane->first + lane->count - 1, 0};
+    if (iterations_segments_next(&segments, &segment))
+        *awaited = (struct iterations_wait){call, segment.last, segment.end};
+}
+
+uint64_t iterations_awaited(struct iterations_finder *finder, uint64_t begin, uint32_t call,
+                            uint64_t limit)
+{
+    const struct deps_activity *activities = finder->deps->activities;
+    const struct iterations_wait *awaited = &finder->awaited;
+
+    find_wait(finder, call);
+    if (awaited->end && activities[awaited->last].begin < limit &&
+        awaited->end <= latest_end(finder, activities[call].lane, begin))
+        return awaited->end;
+    return iterations_call_end(finder->deps, call);
 }
 
 uint64_t iterations_begin(const struct iterations_finder *finder, const struct deps_activity *work,

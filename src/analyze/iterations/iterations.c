@@ -131,7 +131,8 @@ static enum mp_status run_auto(struct iterations_finder *finder)
     finder->least = 2;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         size_t before = result->candidate_count + result->candidates_left;
-        bool late = finder->best_facts.score >= iterations_favour(ways[i]);
+        bool late = finder->best_facts.score >= iterations_favour(ways[i]) &&
+                    finder->best_facts.way != ITERATIONS_RANGES; /* they may be phases */
 
         if (late && !finder->options->all)
             continue;

@@ -220,7 +220,7 @@ static uint64_t period_end(const struct sequence *sequence, uint32_t first)
 
 /* Up to the next period in the same capture range, also an incomplete one; or until all has ended
  * and was waited for, but not beyond the next kernel of the thread. */
-static uint64_t last_end(const struct sequence *sequence, size_t index, uint64_t begin)
+static uint64_t last_end(struct sequence *sequence, size_t index, uint64_t begin)
 {
     const struct iterations_series *series = &sequence->series;
     const struct mp_period *period = &series->period;
@@ -294,6 +294,7 @@ static enum mp_status find(struct sequence *sequence)
     if (!sequence->series.symbols)
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < sizeof marks / sizeof *marks && !result->count; i++) {
+        result->unfinished = 0;
         spell(sequence, marks[i], sequence->series.symbols);
         MP_TRY(iterations_find_period(&sequence->series, REPEATS));
         if (sequence->series.period.period)

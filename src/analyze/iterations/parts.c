@@ -93,10 +93,19 @@ static bool is_part(const struct iterations_finder *finder,
            !iterations_are_paced(finder, candidate->thread);
 }
 
-enum mp_status iterations_is_odd(const struct iterations_finder *finder,
-                                 const struct iterations_candidate *candidate, bool *odd)
+enum mp_status iterations_counts_half(const struct iterations_finder *finder,
+                                      const struct iterations_candidate *candidate, bool *half)
 {
-    MP_TRY(holds_several(finder, candidate, odd));
-    *odd |= is_part(finder, candidate);
+    MP_TRY(holds_several(finder, candidate, half));
+    *half |= is_part(finder, candidate);
     return MP_OK;
+}
+
+bool iterations_are_phases(const struct iterations_finder *finder,
+                           const struct iterations_candidate *candidate)
+{
+    return finder->best_count && finder->best_facts.way == ITERATIONS_RANGES &&
+           candidate->way > ITERATIONS_RANGES && candidate->way < ITERATIONS_REQUESTS &&
+           candidate->coverage >= ITERATIONS_ENOUGH_COVERAGE && is_held_equally(finder) &&
+           iterations_are_paced(finder, candidate->thread);
 }

@@ -4,8 +4,9 @@
  *     found         |---| |---| |---|                    |---| |---|   |---|
  *
  * The period is looked for in the capture range that has most items, since the program may stop and
- * begin to record anywhere in it. Then it counts wherever all of it stands: behind an interruption,
- * and in the other ranges.
+ * begin to record anywhere in it. If that one is too short, it is looked for in all of them
+ * together. Then it counts wherever all of it stands: behind an interruption, and in the other
+ * ranges.
  */
 #include <stdlib.h>
 
@@ -61,12 +62,24 @@ static void widen(struct iterations_series *series)
         period->count++;
 }
 
+static enum mp_status find_inside(struct iterations_series *series, uint32_t first, uint32_t end,
+                                  unsigned repeats)
+{
+    series->first = first;
+    series->end = end;
+    MP_TRY(mp_period_find(series->symbols + first, end - first, repeats, &series->period));
+    series->period.first += first;
+    return MP_OK;
+}
+
 enum mp_status iterations_find_period(struct iterations_series *series, unsigned repeats)
 {
-    find_longest(series, &series->first, &series->end);
-    MP_TRY(mp_period_find(series->symbols + series->first, series->end - series->first, repeats,
-                          &series->period));
-    series->period.first += series->first;
+    uint32_t first, end;
+
+    find_longest(series, &first, &end);
+    MP_TRY(find_inside(series, first, end, repeats));
+    if (!series->period.period && end - first < series->count)
+        MP_TRY(find_inside(series, 0, series->count, repeats));
     if (series->period.period)
         widen(series);
     return MP_OK;
@@ -111,7 +124,7 @@ static enum mp_status add_whole(struct iterations_series *series, uint32_t model
     enum mp_status status = borders ? MP_OK : MP_ERR_MEMORY;
 
     for (uint32_t i = from; i < to && !status; i++) {
-        while (matched && symbols[i] != pattern[matched])
+        while (matched && (matched == length || symbols[i] != pattern[matched]))
             matched = borders[matched - 1];
         matched += length && symbols[i] == pattern[matched];
         if (matched < length || i < free_from + length)

@@ -12,7 +12,8 @@
  *
  * Rows must come in order of time, at least within each thread. Memory: 16 bytes for each open
  * range (the room is used again), and up to 43 bytes in a map for each start, and for each thread
- * and domain with an open push. A zeroed struct is empty.
+ * and domain with an open push. An end that comes before its start takes 56 bytes and as much in a
+ * map. A zeroed struct is empty.
  */
 #ifndef MP_MODEL_NVTX_MATCH_H
 #define MP_MODEL_NVTX_MATCH_H

@@ -29,7 +29,7 @@ struct pass {
     struct nvtx_range *begun; /* of the name; the `end` of a free one is the next free one, + 1 */
     size_t count, capacity;
     uint64_t free;             /* of begun, + 1; 0: none */
-    size_t pushed;             /* of the name, outermost, and not popped */
+    size_t open;               /* of the name: pushes that are outermost, and starts */
     size_t cut;                /* of the name: only a part is in the capture range */
     struct mp_map other_names; /* string ids that stand in `others` */
     struct mp_map offered;     /* string ids that could have been meant */
@@ -98,6 +98,7 @@ static enum mp_status begin_named(struct pass *pass, const struct nvtx_event *ev
 {
     uint64_t item = pass->free ? pass->free - 1 : pass->count;
 
+    pass->open++;
     MP_TRY(mp_reserve((void **)&pass->begun, pass->count, &pass->capacity, sizeof *pass->begun));
     if (pass->free)
         pass->free = pass->begun[item].end;
@@ -120,14 +121,15 @@ static enum mp_status add_ended(struct pass *pass, struct nvtx_range range,
     return add_range(pass->ranges, &range);
 }
 
-static enum mp_status take_start(struct pass *pass, const struct nvtx_event *event)
+static enum mp_status take_start(struct pass *pass, const struct nvtx_event *event, bool named)
 {
     struct nvtx_event end;
     const struct nvtx_range range = {
         .begin = event->time, .thread = event->thread, .domain = event->domain, .cut = event->cut};
 
-    return nvtx_match_take_end(&pass->match, event, &end) ? add_ended(pass, range, &end)
-                                                          : begin_named(pass, event);
+    if (nvtx_match_take_end(&pass->match, event, &end))
+        return named ? add_ended(pass, range, &end) : MP_OK;
+    return named ? begin_named(pass, event) : nvtx_match_begin(&pass->match, event, OUTSIDE);
 }
 
 static enum mp_status take_begin(struct pass *pass, const struct nvtx_event *event)
@@ -136,13 +138,12 @@ static enum mp_status take_begin(struct pass *pass, const struct nvtx_event *eve
     uint64_t around = OUTSIDE;
 
     if (event->kind == MP_nvtx_kind_start)
-        return named ? take_start(pass, event) : MP_OK;
+        return take_start(pass, event, named);
     nvtx_match_top(&pass->match, event->thread, event->domain, &around);
     if (around != OUTSIDE)
         return nvtx_match_begin(&pass->match, event, INSIDE);
     if (!named)
         return nvtx_match_begin(&pass->match, event, OUTSIDE);
-    pass->pushed++;
     return begin_named(pass, event);
 }
 
@@ -160,7 +161,7 @@ static enum mp_status ranges_take_row(struct pass *pass, const struct nvtx_event
     range = pass->begun[item];
     pass->begun[item].end = pass->free;
     pass->free = item + 1;
-    pass->pushed -= event->kind == MP_nvtx_kind_pop;
+    pass->open--;
     return add_ended(pass, range, event);
 }
 
@@ -217,7 +218,7 @@ enum mp_status nvtx_ranges_load(struct nvtx_ranges *ranges, struct mp_trace *tra
 
     *ranges = (struct nvtx_ranges){.items = NULL};
     status = ranges_run_pass(&pass, trace, error);
-    ranges->unfinished = pass.pushed + pass.match.started.count + pass.cut;
+    ranges->unfinished = pass.open + pass.cut;
     if (ranges->count)
         qsort(ranges->items, ranges->count, sizeof *ranges->items, ranges_compare);
     free(pass.begun);

@@ -103,6 +103,25 @@ static void an_interruption(void **state)
     done();
 }
 
+/* A sequence begins with what it also begins with one later: "a b c a" is not the end of one. */
+static void a_sequence_that_begins_twice(void **state)
+{
+    const char *const before[] = {"a", "b", "c", "a", "x"};
+    const char *const step[] = {"a", "a", "b", "c"};
+    uint64_t at = 100;
+
+    (void)state;
+    begin_program();
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++, at += 10)
+        launch(1, 7, before[i], at, at + 3, at + 9);
+    for (size_t i = 0; i < 20 * (sizeof step / sizeof *step); i++, at += 10)
+        launch(1, 7, step[i % 4], at, at + 3, at + 9);
+    load(ITERATIONS_KERNELS, NULL, 0);
+    assert_int_equal(found.period, 4);
+    assert_int_equal(found.count, 20);
+    done();
+}
+
 /* The main thread launches work of its own and waits once: it serves no request. */
 static void a_thread_that_waits_once(void **state)
 {
@@ -242,6 +261,34 @@ static void ranges_that_do_not_differ(void **state)
     done();
 }
 
+/* Each range is too short for a period of its own. */
+static void ranges_of_two_steps(void **state)
+{
+    (void)state;
+    begin_program();
+    for (uint64_t i = 0; i < 4; i++) {
+        steps(1000 + i * 1000, 2, 100);
+        put_range(i + 1, 990 + i * 1000, 1201 + i * 1000, 0, 0);
+    }
+    load(ITERATIONS_AUTO, NULL, 0);
+    assert_int_equal(found.count, 8);
+    done();
+}
+
+/* Many ranges, all alike: still phases, since all of them hold five of what repeats. */
+static void ranges_of_five_steps(void **state)
+{
+    (void)state;
+    begin_program();
+    for (uint64_t i = 0; i < 10; i++) {
+        steps(1000 + i * 1000, 5, 100);
+        put_range(i + 1, 990 + i * 1000, 1501 + i * 1000, 0, 0);
+    }
+    load(ITERATIONS_AUTO, NULL, 0);
+    assert_int_equal(found.count, 50);
+    done();
+}
+
 /* What goes on behind its range has no known end: it is left out and counted. */
 static void cut_by_a_range(void **state)
 {
@@ -318,12 +365,15 @@ int main(void)
         cmocka_unit_test(a_reset_ends_what_came_before),
         cmocka_unit_test(one_kernel_again_and_again),
         cmocka_unit_test(an_interruption),
+        cmocka_unit_test(a_sequence_that_begins_twice),
         cmocka_unit_test(a_thread_that_waits_once),
         cmocka_unit_test(a_thread_for_each_request),
         cmocka_unit_test(steps_across_threads),
         cmocka_unit_test(marks_win),
         cmocka_unit_test(ranges_that_differ),
         cmocka_unit_test(ranges_that_do_not_differ),
+        cmocka_unit_test(ranges_of_two_steps),
+        cmocka_unit_test(ranges_of_five_steps),
         cmocka_unit_test(cut_by_a_range),
         cmocka_unit_test(two_modes),
         cmocka_unit_test(a_tail),
