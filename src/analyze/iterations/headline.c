@@ -35,14 +35,6 @@ struct timed {
     bool ahead;
 };
 
-static int compare_values(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 static int compare_timed(const void *left, const void *right)
 {
     const struct timed *a = left;
@@ -77,17 +69,6 @@ static bool are_queued(const struct iterations *iterations, uint32_t *last_of, s
     return queued * 2 > iterations->count;
 }
 
-uint64_t iterations_usual(uint64_t *begins, uint64_t *ends, size_t count, bool queued)
-{
-    size_t values = queued && count ? count - 1 : count;
-
-    if (queued)
-        qsort(ends, count, sizeof *ends, compare_values);
-    for (size_t i = 0; i < values; i++)
-        begins[i] = queued ? ends[i + 1] - ends[i] : ends[i] - begins[i];
-    return statistics_of(begins, values).p50;
-}
-
 /* ---- Times and populations ---- */
 
 /* The population of each iteration: capture ranges in order, blocks of --baseline as one. Returns
@@ -112,25 +93,54 @@ static uint32_t find_groups(const struct deps *deps, const struct iterations *it
     return groups;
 }
 
-/* Each item's time; *count of them. */
-static void find_times(const struct iterations *iterations, bool queued, struct timed *items,
-                       size_t *count)
+/* Of items whose `value` is the time from begin to end, or for `queued` the end: times, sorted by
+ * population and then by length. Returns how many there are: of queued ones the first of a
+ * population has none. */
+static size_t find_times(struct timed *items, size_t count, bool queued)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < iterations->count; i++) {
-        const struct iteration *one = &iterations->items[i];
-
-        items[i].value = queued ? one->end : one->end - one->begin;
-    }
-    qsort(items, iterations->count, sizeof *items, compare_timed);
-    for (size_t i = 1; queued && i < iterations->count; i++) {
+    if (count)
+        qsort(items, count, sizeof *items, compare_timed);
+    for (size_t i = 1; queued && i < count; i++) {
         if (items[i].group == items[i - 1].group)
             items[kept++] = (struct timed){.value = items[i].value - items[i - 1].value,
                                            .group = items[i].group};
     }
-    *count = queued ? kept : iterations->count;
-    qsort(items, *count, sizeof *items, compare_timed);
+    count = queued ? kept : count;
+    if (count)
+        qsort(items, count, sizeof *items, compare_timed);
+    return count;
+}
+
+static enum mp_status median_of(const struct timed *items, size_t count, uint64_t *p50)
+{
+    uint64_t *values = calloc(count + 1, sizeof *values);
+
+    if (!values)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        values[i] = items[i].value;
+    *p50 = statistics_of(values, count).p50;
+    free(values);
+    return MP_OK;
+}
+
+enum mp_status iterations_usual(const struct deps *deps, const struct iterations *iterations,
+                                const struct deps_window *moved, bool queued, uint64_t *p50)
+{
+    struct timed *items = calloc(iterations->count + 1, sizeof *items);
+    uint64_t ids[ITERATIONS_KINDS];
+    enum mp_status status;
+
+    if (!items)
+        return MP_ERR_MEMORY;
+    find_groups(deps, iterations, items, ids);
+    for (size_t i = 0; i < iterations->count; i++)
+        items[i].value = queued ? moved[i].end : moved[i].end - moved[i].begin;
+    status = median_of(items, find_times(items, iterations->count, queued), p50);
+    free(items);
+    return status;
 }
 
 /* `items` are sorted. */
@@ -154,6 +164,18 @@ static bool differ(const struct iterations_kind *a, const struct iterations_kind
            (double)high->p50 > MIN_DIFFERENCE * (double)low->p50;
 }
 
+/* Ranges with too few iterations are left out; all of them if they do not differ. */
+static void keep_large(struct iterations_headline *headline)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < headline->kind_count && headline->split == ITERATIONS_BY_RANGE; i++) {
+        if (headline->kinds[i].count >= MIN_OF_RANGE)
+            headline->kinds[kept++] = headline->kinds[i];
+    }
+    headline->kind_count = kept;
+}
+
 static void split_by_range(const struct timed *items, size_t count,
                            const uint64_t ids[ITERATIONS_KINDS],
                            struct iterations_headline *headline)
@@ -172,8 +194,7 @@ static void split_by_range(const struct timed *items, size_t count,
                 headline->split = ITERATIONS_BY_RANGE;
         }
     }
-    if (headline->split != ITERATIONS_BY_RANGE)
-        headline->kind_count = 0;
+    keep_large(headline);
 }
 
 /* ---- By mode ---- */
@@ -271,18 +292,32 @@ static void find_modes(struct timed *items, size_t count, struct iterations_head
 
 /* ---- All of it ---- */
 
-static void split(const struct deps *deps, const struct iterations *iterations, struct timed *items,
+/* `items` has times by population, `groups` of them. */
+static void split(const struct iterations *iterations, struct timed *items, size_t count,
+                  uint32_t groups, const uint64_t ids[ITERATIONS_KINDS],
                   struct iterations_headline *headline)
 {
-    uint64_t ids[ITERATIONS_KINDS] = {0};
-    uint32_t groups = find_groups(deps, iterations, items, ids);
-    size_t count;
-
-    find_times(iterations, headline->queued, items, &count);
     if (groups > 1 && groups <= ITERATIONS_KINDS && iterations->way != ITERATIONS_RANGES)
         split_by_range(items, count, ids, headline);
     if (headline->split == ITERATIONS_ALIKE && count)
         find_modes(items, count, headline);
+}
+
+static enum mp_status find_in(const struct deps *deps, const struct iterations *iterations,
+                              struct timed *items, struct iterations_headline *headline)
+{
+    uint64_t ids[ITERATIONS_KINDS] = {0};
+    uint32_t groups = find_groups(deps, iterations, items, ids);
+
+    for (size_t i = 0; i < iterations->count; i++) {
+        const struct iteration *one = &iterations->items[i];
+
+        items[i].value = headline->queued ? one->end : one->end - one->begin;
+    }
+    headline->count = find_times(items, iterations->count, headline->queued);
+    MP_TRY(median_of(items, headline->count, &headline->p50));
+    split(iterations, items, headline->count, groups, ids, headline);
+    return MP_OK;
 }
 
 enum mp_status iterations_find_headline(const struct deps *deps,
@@ -290,24 +325,15 @@ enum mp_status iterations_find_headline(const struct deps *deps,
                                         struct iterations_headline *headline)
 {
     uint32_t *last_of = calloc((size_t)deps->thread_count + 1, sizeof *last_of);
-    uint64_t *begins = calloc(iterations->count + 1, sizeof *begins);
-    uint64_t *ends = calloc(iterations->count + 1, sizeof *ends);
     struct timed *items = calloc(iterations->count + 1, sizeof *items);
-    enum mp_status status = last_of && begins && ends && items ? MP_OK : MP_ERR_MEMORY;
+    enum mp_status status = last_of && items ? MP_OK : MP_ERR_MEMORY;
 
     *headline = (struct iterations_headline){.split = ITERATIONS_ALIKE};
     if (!status) {
-        for (size_t i = 0; i < iterations->count; i++) {
-            begins[i] = iterations->items[i].begin;
-            ends[i] = iterations->items[i].end;
-        }
         headline->queued = are_queued(iterations, last_of, items);
-        headline->p50 = iterations_usual(begins, ends, iterations->count, headline->queued);
-        split(deps, iterations, items, headline);
+        status = find_in(deps, iterations, items, headline);
     }
     free(last_of);
-    free(begins);
-    free(ends);
     free(items);
     return status;
 }

@@ -217,6 +217,7 @@ struct iterations_kind {
 struct iterations_headline {
     bool queued;  /* times are from end to end; else latencies */
     uint64_t p50; /* of all */
+    size_t count; /* of times: of queued ones the first of a range has none */
     enum iterations_split split;
     struct iterations_kind kinds[ITERATIONS_KINDS]; /* in order of range, or of time */
     size_t kind_count;                              /* 0: ALIKE */
@@ -245,8 +246,9 @@ enum mp_status iterations_sum_up(const struct deps *deps, const struct iteration
 
 void iterations_summary_free(struct iterations_summary *summary);
 
-/* The headline's p50 of iterations that begin and end so. Sorts `ends`, and changes `begins`. */
-uint64_t iterations_usual(uint64_t *begins, uint64_t *ends, size_t count, bool queued);
+/* The headline's p50 if the iterations lay as these windows, `queued` or not. MP_ERR_MEMORY. */
+enum mp_status iterations_usual(const struct deps *deps, const struct iterations *iterations,
+                                const struct deps_window *moved, bool queued, uint64_t *p50);
 
 /* MP_ERR_MEMORY. */
 enum mp_status iterations_find_headline(const struct deps *deps,

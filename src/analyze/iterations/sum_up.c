@@ -158,6 +158,8 @@ static void find_limit(const struct iteration_measures *measures, uint32_t count
         values[i] = latency > p50 ? latency - p50 : p50 - latency;
     }
     summary->limit = latency_limit(p50, statistics_of(values, count).p50);
+    if (summary->headline.split != ITERATIONS_ALIKE) /* no one median to be far from */
+        summary->limit = summary->statistics[ITERATION_LATENCY].greatest;
 }
 
 /* From the first begin to the last end in a capture range, and from begin to begin: what lies
@@ -237,12 +239,16 @@ enum mp_status iterations_sum_up(const struct deps *deps, const struct iteration
     *summary = (struct iterations_summary){.outlier_count = 0};
     if (!values)
         return MP_ERR_MEMORY;
+    status = iterations_find_headline(deps, iterations, &summary->headline);
+    if (status) {
+        free(values);
+        return status;
+    }
     sum_quantities(measures, count, values, summary);
     find_limit(measures, count, values, summary);
     find_rate(deps, iterations, summary);
     find_at_once(iterations, values, summary);
     free(values);
-    MP_TRY(iterations_find_headline(deps, iterations, &summary->headline));
     status = list_outliers(measures, count, summary);
     if (status)
         iterations_summary_free(summary);

@@ -79,25 +79,6 @@ static enum mp_status replay(const struct deps *deps, const struct deps_less *le
     return status;
 }
 
-/* The headline of iterations that lie as `windows` do. */
-static enum mp_status headline_of(const struct deps_windows *windows, bool queued,
-                                  uint64_t *headline)
-{
-    uint64_t *begins = calloc(windows->count + 1, sizeof *begins);
-    uint64_t *ends = calloc(windows->count + 1, sizeof *ends);
-    enum mp_status status = begins && ends ? MP_OK : MP_ERR_MEMORY;
-
-    for (size_t i = 0; i < windows->count && !status; i++) {
-        begins[i] = windows->items[i].begin;
-        ends[i] = windows->items[i].end;
-    }
-    if (!status)
-        *headline = iterations_usual(begins, ends, windows->count, queued);
-    free(begins);
-    free(ends);
-    return status;
-}
-
 /* The headline of the iterations in the run without the costs. */
 static enum mp_status solve_without(const struct deps *deps, const struct costs *costs,
                                     const struct iterations_study *study, uint64_t *headline)
@@ -113,7 +94,8 @@ static enum mp_status solve_without(const struct deps *deps, const struct costs 
     if (!status)
         status = replay(deps, &less, &windows);
     if (!status)
-        status = headline_of(&windows, study->summary.headline.queued, headline);
+        status = iterations_usual(deps, &study->iterations, windows.items,
+                                  study->summary.headline.queued, headline);
     deps_less_free(&less);
     deps_windows_free(&windows);
     return status;
@@ -169,5 +151,7 @@ enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *tra
         return MP_OK;
     }
     result->why_not = find_why_not(deps, trace);
+    if (!result->why_not && study->summary.headline.split != ITERATIONS_ALIKE)
+        result->why_not = "iterations take different times, by capture range or mode";
     return result->why_not ? MP_OK : estimate(deps, trace, study, result);
 }

@@ -50,7 +50,7 @@ static void add_modes(const struct iterations_headline *headline, char text[HEAD
 }
 
 const char *describe_headline(const struct iterations_headline *headline, const char *unit,
-                              uint64_t count, uint64_t latency, char text[HEADLINE_BYTES])
+                              uint64_t latency, char text[HEADLINE_BYTES])
 {
     char time[MP_FORMATTED_BYTES];
 
@@ -62,8 +62,8 @@ const char *describe_headline(const struct iterations_headline *headline, const 
     else if (headline->split == ITERATIONS_BY_MODE)
         add_modes(headline, text);
     else
-        add(text, " %s (P50 of %" PRIu64 ")", mp_format_time(time, sizeof time, headline->p50),
-            count);
+        add(text, " %s (P50 of %zu)", mp_format_time(time, sizeof time, headline->p50),
+            headline->count);
     if (headline->queued)
         add(text, "; queued ahead, its latency is %s", mp_format_time(time, sizeof time, latency));
     return text;

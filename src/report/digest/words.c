@@ -151,9 +151,7 @@ static void answer_latency(struct digest_line *line, const struct digest *digest
     else if (iterations->count == 1)
         ADD(line, "The only %s takes %s.", unit, p50);
     else
-        ADD(line, "%s",
-            describe_headline(&digest->headline, unit, iterations->count, digest->latency.p50,
-                              text));
+        ADD(line, "%s", describe_headline(&digest->headline, unit, digest->latency.p50, text));
     if (iterations->way == ITERATIONS_WHOLE || iterations->count == 1)
         return;
     if (digest->headline.split == ITERATIONS_ALIKE && !digest->headline.queued)

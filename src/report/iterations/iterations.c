@@ -54,8 +54,11 @@ static void print_what(FILE *out, const struct iterations_report *report)
         fputs("Requests: what a thread launches up to the wait for it", out);
         break;
     case ITERATIONS_WHOLE:
-        fprintf(out, "One iteration, the whole %s",
-                ranges_count(&report->deps->ranges) ? "capture range" : "trace");
+        if (found->count > 1)
+            fputs("Each capture range counts as one iteration", out);
+        else
+            fprintf(out, "One iteration, the whole %s",
+                    ranges_count(&report->deps->ranges) ? "capture range" : "trace");
         break;
     case ITERATIONS_AUTO:
     case ITERATIONS_WAYS:
@@ -101,8 +104,7 @@ void print_iterations_headline(const struct report_out *out, const struct iterat
     print_prefix(out, report->trace);
     fprintf(out->file, "%s.\n",
             describe_headline(headline, found->way == ITERATIONS_REQUESTS ? "request" : "iteration",
-                              found->count, report->summary->statistics[ITERATION_LATENCY].p50,
-                              text));
+                              report->summary->statistics[ITERATION_LATENCY].p50, text));
 }
 
 static bool is_of_threads(const struct iterations *found)
