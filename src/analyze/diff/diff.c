@@ -1,7 +1,7 @@
 /* Compares two sides. All runs must be cut into iterations in the same way. If each run would take
  * the same by itself, it is that. Otherwise it is the first one that every run has: of those that a
- * run would take by itself, then of all, in the order of enum iterations_way. So it does not matter
- * which side is A.
+ * run would take by itself, in the order of enum iterations_way, then of `others`. So it does not
+ * matter which side is A.
  */
 #include "analyze/diff/diff.h"
 
@@ -208,11 +208,14 @@ static enum mp_status find_own(struct building *building, struct diff_reading *r
 /* Number `next` of those that are tried; the last one is the whole trace, which every run has. */
 static struct own_way way_to_try(const struct building *building)
 {
+    static const enum iterations_way others[] = {ITERATIONS_GRAPH,  ITERATIONS_KERNELS,
+                                                 ITERATIONS_SYNCS,  ITERATIONS_REQUESTS,
+                                                 ITERATIONS_RANGES, ITERATIONS_WHOLE};
     size_t behind = building->next - building->own_count;
 
     if (building->next < building->own_count)
         return building->own[building->next];
-    return (struct own_way){(enum iterations_way)(ITERATIONS_RANGES + behind), NULL};
+    return (struct own_way){others[behind], NULL};
 }
 
 static enum mp_status find_common(struct building *building, struct diff_reading *reading,

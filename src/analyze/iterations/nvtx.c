@@ -264,8 +264,7 @@ static void say_none(struct iterations_finder *finder, const struct nvtx_ranges 
         snprintf(text, size, "there is no NVTX range '%.40s'; there are for example %s", name,
                  found->others);
     else
-        snprintf(text, size,
-                 "there is no NVTX range '%.40s', nor any other: does the program use NVTX?", name);
+        snprintf(text, size, "there is no NVTX range '%.40s', nor any other", name);
 }
 
 static bool is_in_domain(const struct iterations_finder *finder, const struct nvtx_range *range,

@@ -316,8 +316,8 @@ static enum mp_status find_job_iterations(struct work *work, struct mp_error *er
     status = deps_load(work->trace, &options, work->deps, error);
     if (status == MP_OK)
         status = choose_windows(work, error);
-    if (status == MP_OK)
-        status = job_place_windows(&work->job, 0, &work->windows);
+    if (status == MP_OK && job_place_windows(&work->job, 0, &work->windows) != MP_OK)
+        status = mp_error_set(error, MP_ERR_MEMORY, "cannot analyse the job: out of memory");
     mp_trace_close(work->trace);
     work->trace = NULL;
     work->deps = &work->job.deps;

@@ -221,5 +221,7 @@ enum mp_status matched_iterations(struct matched *matched, const struct job *job
         return mp_error_set(error, MP_ERR_IO, "the first rank's trace cannot be read again");
     status = find_iterations(trace, by, windows, error);
     mp_trace_close(trace);
-    return status == MP_OK ? job_place_windows(job, 0, windows) : status;
+    if (status == MP_OK && job_place_windows(job, 0, windows) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "cannot analyse the job: out of memory");
+    return status;
 }
