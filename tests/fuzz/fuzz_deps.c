@@ -150,8 +150,8 @@ static void expect_analysis(struct mp_trace *trace, bool fronts)
     expect(deps_windows_ranges(&deps, 0, &windows, NULL) == MP_OK);
     expect_windows(&deps, &windows);
     deps_windows_free(&windows);
-    if (fronts)
-        else expect_ways(&deps, trace);
+    if (!fronts)
+        expect_ways(&deps, trace);
     deps_free(&deps);
 }
 
