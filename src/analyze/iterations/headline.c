@@ -241,13 +241,14 @@ static size_t count_before(const struct timed *items, size_t count, double limit
 static size_t find_split(const struct timed *items, size_t count, size_t least)
 {
     size_t at = count >= 2 * least ? best_split(items, count, least) : 0;
+    size_t middle = at / 2, upper = at + (count - at) / 2;
     double low, high, third;
     size_t between;
 
     if (!at)
         return 0;
-    low = (double)items[at / 2].value + 1;
-    high = (double)items[at + (count - at) / 2].value + 1;
+    low = (double)items[middle].value + 1;
+    high = (double)items[upper].value + 1;
     third = cbrt(high / low);
     between = count_before(items, count, high / third) - count_before(items, count, low * third);
     return high >= MIN_APART * low && (double)between <= MAX_BETWEEN * (double)count ? at : 0;
