@@ -46,7 +46,7 @@ struct overlap {
      * range. Time in several ranges counts once. */
     uint64_t window;
     size_t windows;             /* capture ranges with activities, or 1 */
-    struct kernel_time kernels; /* what counts as OVERLAP_KERNEL */
+    struct kernel_time kernels; /* OVERLAP_KERNEL, and NCCL's kernels */
     uint64_t graph_launches;    /* recorded as wholes, counted as kernels */
     uint64_t
         migrations; /* rows of unified memory: they are on no stream, so they are not counted */

@@ -31,6 +31,7 @@ void stacks_close(struct stacks *stacks)
     mp_buffer_free(&stacks->frame);
     mp_intern_free(&stacks->names);
     definitions_free(&stacks->definitions);
+    quality_free(&stacks->quality);
     mp_buffer_free(&stacks->text);
 }
 

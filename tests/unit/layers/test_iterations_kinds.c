@@ -234,7 +234,7 @@ static void ranges_that_differ(void **state)
     assert_int_equal(found.count, 60);
     /* The last one of a range ends with it, not where the next range begins. */
     expect(28, ITERATION_HOST, 100);
-    assert_true(measures[29].values[ITERATION_LATENCY] < 102 * US);
+    assert_true(measures[29].values[ITERATION_LATENCY] < UINT64_C(102) * US);
     assert_int_equal(summary.headline.split, ITERATIONS_BY_RANGE);
     assert_int_equal(summary.headline.kind_count, 2);
     assert_int_equal(summary.headline.kinds[0].range, 1);
@@ -353,7 +353,7 @@ static void queued_ahead(void **state)
     assert_int_equal(found.count, 50);
     assert_true(summary.headline.queued);
     assert_int_equal(summary.headline.p50, 40 * US);
-    assert_true(summary.statistics[ITERATION_LATENCY].p50 > 800 * US);
+    assert_true(summary.statistics[ITERATION_LATENCY].p50 > UINT64_C(800) * US);
     done();
 }
 
