@@ -134,8 +134,8 @@ OUT
 run deps --json --what-if 'memcpy HtoD=1x' --what-if host=1x plain.mpt
 code 0
 json 'd["what_if"]["changes"] == ["memcpy HtoD=1x", "host=1x"]'
-json 'd["what_if"]["window_ns"] == d["window_ns"]'
-json '[w["window_ns"] for w in d["what_if"]["windows"]] == [1070000, 1500000]'
+json 'd["what_if"]["new_ns"] == d["window_ns"]'
+json '[w["new_ns"] for w in d["what_if"]["windows"]] == [1070000, 1500000]'
 
 # ---- Mistakes: one line each ----
 
@@ -151,7 +151,7 @@ wrong() { # LINE ARGUMENT...
 wrong "miniprof deps: 'plain.mpt': there is no capture range 3; the trace has 2" --range=3 plain.mpt
 wrong "miniprof deps: 'plain.mpt': *'iteration'*" --iters iteration plain.mpt
 wrong "miniprof deps: --slowest needs --iterations=NAME, without --iteration" --slowest 3 plain.mpt
-for option in --iters=x --what-if=launch=0 --gains=1; do
+for option in --iters=x --what-if=launch_latency=0 --gains=1; do
     wrong "miniprof deps: --trace goes with none of --iterations, --what-if and --gains" \
         --trace $option plain.mpt
 done
@@ -160,7 +160,9 @@ for change in '' x =0 launch= launch=x launch=0.5 launch=-x 'launch=-1x' 'launch
     wrong "miniprof deps: *" --what-if "$change" missing.mpt
 done
 wrong "miniprof deps: 'plain.mpt': nothing is called 'gem'; nearest are '*" \
-    --what-if 'launch=0' --what-if 'gem=0' plain.mpt
+    --what-if 'launch_latency=0' --what-if 'gem=0' plain.mpt
+wrong "miniprof deps: 'plain.mpt': nothing is called 'launch'; nearest are 'launch_latency', *" \
+    --what-if 'launch=0' plain.mpt
 wrong "miniprof deps: --gains takes a number from 1, not '0'" --gains=0 plain.mpt
 wrong "miniprof deps: --top takes a number from 1, not '0'" --top=0 plain.mpt
 

@@ -69,7 +69,7 @@ def check_all(d):
     if "iterations" in d:
         check_iterations(d)
     if "what_if" in d and d["what_if"]["changes"] == ["host=1x"]:
-        assert [w["window_ns"] for w in d["what_if"]["windows"]] == \
+        assert [w["new_ns"] for w in d["what_if"]["windows"]] == \
             [w["window_ns"] for w in d["windows"]]
     return True
 END

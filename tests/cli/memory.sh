@@ -53,7 +53,7 @@ code 0
 json 'd["iterations"]["count"] == 3 and d["iterations"]["with_allocations_or_frees"] == 3'
 json 'd["iterations"]["unfinished"] == 0 and d["until_the_end"] is True'
 json '[s["statistic"] for s in d["iterations"]["statistics"]] ==
-      ["avg", "p50", "p99", "min", "max"]'
+      ["mean", "p50", "p99", "min", "max"]'
 json 'd["iterations"]["statistics"][4]["bytes"] == 1048576 + 4096'
 json 'd["churn"][0]["pairs"] == 5 and d["churn"][0]["allocations"] == 6'
 

@@ -56,9 +56,9 @@ json 'd["metrics"][5]["event"] is True and d["metrics"][0]["note"] is None'
 json '[(k["device"], k["name"].split("(")[0]) for k in d["kernels"]] ==
     [(0, "vecAdd"), (0, "void gemm<128>"), (1, "vecAdd")]'
 json 'd["kernels"][0]["metrics"][0] == {"name": "achieved_occupancy", "invocations": 3,
-    "values": 3, "min": 0.25, "max": 0.75, "avg": 0.5, "total": 1.5}'
+    "values": 3, "min": 0.25, "max": 0.75, "mean": 0.5, "total": 1.5}'
 json 'd["kernels"][1]["metrics"][2] == {"name": "gld_efficiency", "invocations": 1,
-    "values": 0, "min": None, "max": None, "avg": None, "total": None}'
+    "values": 0, "min": None, "max": None, "mean": None, "total": None}'
 json '[e["correlation"] for e in d["executions"]] == [501, 502, 503, 504, 505]'
 json '[e["invocation"] for e in d["executions"]] == [1, 2, 1, 3, 4]'
 json 'd["executions"][2]["metrics"]["inst_executed"] == 123456789012'

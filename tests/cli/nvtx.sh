@@ -38,7 +38,7 @@ END
 run nvtx --csv nvtx.mpt
 code 0
 stdout_like <<'END'
-tid,thread_name,domain,range,type,percent,total_ns,calls,avg_ns,min_ns,max_ns,name
+tid,thread_name,domain,range,type,percent,total_ns,calls,mean_ns,min_ns,max_ns,name
 77,"worker, ""main""","io","load","Range",100.000000,2900,1,2900.000000,2900,2900,"load"
 77,"worker, ""main""","io","load","GPU activities",100.000000,1000,1,1000.000000,1000,1000,"[[]CU*"
 77,"worker, ""main""","io","load","API calls",100.000000,2000,1,2000.000000,2000,2000,"cuMemcpy*"

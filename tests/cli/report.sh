@@ -106,8 +106,9 @@ grep -q '^  100.0 %   800.00us         20  gemm$' .stdout
 verdict "the kernel" $?
 digest loop loop.mpt
 code 0
-json 'd["schema"] == "miniprof-report/1" and len(d["traces"]) == 1 and d["shown"] == 0'
-json 'd["latency"]["p50_ns"] == 70000 and abs(d["latency"]["throughput_per_s"] - 20e9 / 1970e3) < 1'
+json 'd["schema"] == "miniprof-report/2" and len(d["traces"]) == 1 and d["shown"] == 0'
+json 'd["latency"]["p50_ns"] == 70000'
+json 'abs(d["latency"]["throughput_per_second"] - 20e9 / 1970e3) < 1'
 json '{k: v for k, v in d["time"].items() if v} == {"kernel_ns": 40000, "idle_launch_ns": 9000,
     "idle_host_ns": 15000, "idle_sync_ns": 6000, "busy_ns": 40000}'
 json 'd["recording"]["gpus"] == [{"device": 0, "name": "TestGPU"}] and not d["notes"]'
@@ -153,7 +154,7 @@ json '{"rule": "needless_wait", "reason": "no_syncs"} in d["not_tried"]'
 # A single launch: all of it is one iteration, and the sentence says so.
 forged once < <(loop 1)
 digest once once.mpt
-json 'd["iterations"]["count"] == 1 and d["latency"]["throughput_per_s"] is None'
+json 'd["iterations"]["count"] == 1 and d["latency"]["throughput_per_second"] is None'
 run report --iterations nvtx:step once.mpt
 line 1 "The only iteration takes 70.000us."
 forged whole < <(loop 1 | grep -v nvtx)

@@ -24,7 +24,7 @@ json 'd["quality"]["whole"] is True and d["quality"]["warning"] is None'
 json '[g["name"] for g in d["groups"]] == ["gpu_activities", "api_calls"]'
 json 'd["groups"][0]["total_ns"] == 1234567 + 60000 + 50000 + 4000 + 640 + 500'
 json 'd["groups"][0]["rows"][1]["calls"] == 3 and d["groups"][0]["rows"][1]["min_ns"] == 10000'
-json 'd["groups"][1]["rows"][2]["avg_ns"] == 2000.5'
+json 'd["groups"][1]["rows"][2]["mean_ns"] == 2000.5'
 
 run summary --range 1 plain.mpt
 code 0
@@ -152,7 +152,7 @@ END
 run summary --csv calls.mpt
 code 0
 stdout <<'END'
-type,percent,total_ns,calls,avg_ns,min_ns,max_ns,name
+type,percent,total_ns,calls,mean_ns,min_ns,max_ns,name
 "API calls",100.000000,5000,1,5000.000000,5000,5000,"cudaLaunchKernel"
 END
 echo "==4242== No kernels were profiled." | stderr

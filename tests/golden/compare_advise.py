@@ -351,7 +351,7 @@ def what_if(program, path, loop, names, change):
         changes += ["--what-if", re.sub(r"([*?\[])", r"[\1]", name) + "=" + change]
     document = sources.document(program, "deps", "--json", "--iters", loop.document["name"],
                                 *changes, path)
-    after = sum(window["window_ns"] for window in document["what_if"]["windows"])
+    after = document["what_if"]["new_ns"]
     before = sum(item["host_end_ns"] - item["begin_ns"] for item in loop.items)
     return (before - after) / len(loop.items)
 

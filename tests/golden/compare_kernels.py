@@ -80,7 +80,7 @@ def row_of(name, device, parts):
     times = [time for _, durations, _, _ in parts for time in durations]
     shapes = [shape for shape, _, _, _ in parts]
     row = {"name": name, "device": device, "calls": len(times), "total_ns": sum(times),
-           "min_ns": min(times), "max_ns": max(times), "avg_ns": sum(times) / len(times),
+           "min_ns": min(times), "max_ns": max(times), "mean_ns": sum(times) / len(times),
            "shapes": len(parts), "tensor_cores": bool(TENSOR.search(name)),
            "occupancy_percent": mean((part[2], sum(part[1])) for part in parts),
            "waves": mean((part[3], sum(part[1])) for part in parts)}

@@ -175,7 +175,7 @@ def churn_found(rows, timed):
     for index, row in enumerate(rows):
         counter = {key: row[key] or 0 for key in ("allocations", "bytes", "allocate_ns", "frees",
                                                   "freed_bytes", "free_ns", "pairs")}
-        counter["lifetime"] = round((row["avg_lifetime_ns"] or 0) * row["pairs"])
+        counter["lifetime"] = round((row["mean_lifetime_ns"] or 0) * row["pairs"])
         if not timed:
             counter["allocate_ns"] = counter["free_ns"] = 0
         result[source_of(row) if index else "all"] = counter

@@ -44,7 +44,7 @@ def compare_quality(digest, iters, info):
 
 def compare_iterations(digest, iters):
     got = digest["iterations"]
-    for key in ("by", "asked_for", "name", "graph", "not_before", "count", "threads", "at_once",
+    for key in ("by", "asked_for", "name", "graph", "why_whole", "count", "threads", "at_once",
                 "coverage_percent"):
         same(key, iters[key], got[key])
     same("period", iters["kernel_period"] or iters["wait_period"], got["period"])
@@ -52,8 +52,8 @@ def compare_iterations(digest, iters):
     for key in ("mean", "min", "p50", "p90", "p95", "p99", "max"):
         same(key, iters["statistics"]["latency_ns"][key], digest["latency"][key + "_ns"])
     loop = iters["count"] > 1
-    same("throughput", iters["throughput_per_s"] if loop else None,
-         digest["latency"]["throughput_per_s"])
+    same("throughput", iters["throughput_per_second"] if loop else None,
+         digest["latency"]["throughput_per_second"])
 
 
 def compare_time(digest, iters):
@@ -104,7 +104,7 @@ def compare_hot(digest, summary):
     same("names that are shown", min(HOT, len(rows)), len(digest["hot"]))
     for expected, got in zip(rows, digest["hot"]):
         same(got["name"], [expected[key] for key in
-                           ("name", "calls", "total_ns", "avg_ns", "percent")],
+                           ("name", "calls", "total_ns", "mean_ns", "percent")],
              [got[key] for key in ("name", "calls", "total_ns", "mean_ns", "percent")])
 
 

@@ -120,7 +120,7 @@ def compare(miniprof, path):
         "copies": ({name: expected.copies[name] for name in found["copies"]},
                    {name: entry["bytes_all"] for name, entry in found["copies"].items()}),
         "iterations": (expected.iteration(), iterations and (
-            iterations["name"], iterations["all"]["count"], iterations["all"]["avg_ns"])),
+            iterations["name"], iterations["all"]["count"], iterations["all"]["mean_ns"])),
     }
     for name, (ours, theirs) in pairs.items():
         if ours is not None and ours != theirs:

@@ -114,7 +114,7 @@ truths mma
 MINIPROF_METRICS=$tensor traced ranges.mpt "$program" mma --ms 1 >/dev/null 2>ranges.err
 near mma multiply tensor_active "$("$BUILD/miniprof" metrics --csv ranges.mpt | python3 -c '
 import csv, sys
-print(next(csv.DictReader(sys.stdin))["avg"])')"
+print(next(csv.DictReader(sys.stdin))["mean"])')"
 
 # NVML's clock of the SMs while they work.
 if command -v nvidia-smi >/dev/null; then

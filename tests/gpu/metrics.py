@@ -43,7 +43,7 @@ def read_measured(path):
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {(row["kernel"], row["metric"]):
-            (int(row["invocations"]), number(row["min"]), number(row["max"]), number(row["avg"]))
+            (int(row["invocations"]), number(row["min"]), number(row["max"]), number(row["mean"]))
             for row in rows if row["device_name"] == rows[0]["device_name"]}
 
 

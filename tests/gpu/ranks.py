@@ -94,8 +94,8 @@ def compare(out, report):
 
 # ---- What-if ----
 
-def median_window(windows, steps):
-    return statistics.median(window["window_ns"] for number, window in enumerate(windows)
+def median_window(windows, steps, key="window_ns"):
+    return statistics.median(window[key] for number, window in enumerate(windows)
                              if number in steps) / 1e6
 
 
@@ -103,7 +103,7 @@ def predict(out, late, in_time):
     truth, late, in_time = truth_of(out), load(late), load(in_time)
     steps = set(truth["late_steps"])
     recorded = median_window(late["windows"], steps)
-    predicted = median_window(late["what_if"]["windows"], steps)
+    predicted = median_window(late["what_if"]["windows"], steps, "new_ns")
     real = median_window(in_time["windows"], range(truth["steps"]))
     error = (predicted / real - 1) * 100
     print(f"{recorded:.3f}|{predicted:.3f}|{real:.3f}|{error:+.1f}")

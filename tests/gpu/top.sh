@@ -29,7 +29,7 @@ lines = [json.loads(line) for line in open("top.txt")]
 made = dict(line.split("|")[1:] for line in open("made.txt") if line.startswith("made|"))
 took = next(int(line.split("|")[1]) for line in open("made.txt") if line.startswith("took|")) / 1e3
 last, rate = lines[-1], int(made["kernel"]) / took
-rates = [line["kernels_per_s"] for line in lines[1:-1]]
+rates = [line["kernels_per_second"] for line in lines[1:-1]]
 user, system = map(float, open(sys.argv[1]).read().split()[-2:])
 print(f"{len(lines)} refreshes; kernels a second: {min(rates):.0f} to {max(rates):.0f}, the "
       f"program made {rate:.0f}; busy {last['devices'][0]['busy_percent_all']:.1f} %; "

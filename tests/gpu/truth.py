@@ -74,7 +74,7 @@ def judge_prediction(folder, rounds, case):
     full = [Run(folder, f"{case}.{i}.full") for i in range(rounds)]
     half = [Run(folder, f"{case}.{i}.half") for i in range(rounds)]
     alone = [number(f"{folder}/{case}.{i}.half.alone", "loop_us") for i in range(rounds)]
-    said = median_of(run.deps["what_if"]["window_ns"] / 1e3 for run in full)
+    said = median_of(run.deps["what_if"]["new_ns"] / 1e3 for run in full)
     true = median_of(run.window for run in half)
     kernels, other = median_of(r.kernels() for r in full), median_of(r.other() for r in full)
     complaints = []

@@ -66,7 +66,7 @@ def iterations(trace):
            if key.endswith("_ns")}
     print(f"{trace}: {report['count']} iterations, us: latency {p50['latency_ns']:.1f}, kernels "
           f"{p50['kernel_ns']:.1f}, HtoD {p50['htod_ns']:.1f}, DtoH {p50['dtoh_ns']:.1f}, idle "
-          f"{p50['idle_ns']:.1f}; {report['throughput_per_s']:.0f} a second")
+          f"{p50['idle_ns']:.1f}; {report['throughput_per_second']:.0f} a second")
     return p50
 
 

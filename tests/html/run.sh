@@ -104,7 +104,7 @@ def marked(value, key=""):
     if isinstance(value, list):
         return [marked(item, key) for item in value]
     names = ("name", "short_name", "device_name", "domain", "range", "function", "evidence", "text",
-             "not_before", "pool", "layer_type", "tactic", "frame", "file")
+             "why_whole", "pool", "layer_type", "tactic", "frame", "file")
     return f"<img src=x onerror=window.bad=1>{value}" if key in names and value else value
 
 folder = sys.argv[1]

@@ -211,7 +211,7 @@ async function checkSearch(page, panel, box, rows, text) {
 
 for (const [name, id, key, text] of [
     ["eager", "layers", "total_ns", "layer3.1"],
-    ["eager", "kernels", "avg_ns", "cutlass"],
+    ["eager", "kernels", "mean_ns", "cutlass"],
 ]) {
     test(`${id}: the table sorts, searches, and holds what the command says`, async (browser) => {
         const rows = said(name, id)[id];

@@ -25,7 +25,7 @@ for (const name of ["inference", "eager", "memory"]) {
         assert.ok(cards[0].startsWith(`${time(p50)} latency of an iteration, P50`), cards[0]);
         assert.ok(cards[1].startsWith(`${time(p99)} P99`), cards[1]);
         const rate = Number(cards[2].replace(/,/g, "").split(" ")[0]);
-        assert.ok(Math.abs(rate / iters.throughput_per_s - 1) < 1e-3, cards[2]);
+        assert.ok(Math.abs(rate / iters.throughput_per_second - 1) < 1e-3, cards[2]);
         const headline = await page.locator(".headline").innerText();
         const [first] = advise.findings;
         assert.ok(headline.startsWith(`What is wrong: ${first.title}.`), headline);

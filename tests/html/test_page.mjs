@@ -190,7 +190,7 @@ test("a column has one unit, which its heading names", async (browser) => {
     const page = await open(browser, "eager", { view: "summary" });
     const [work] = await page.evaluate(() => miniprof.documents.summary.groups);
     const box = page.locator("#view-summary .table-box").first();
-    for (const key of ["total_ns", "avg_ns", "percent", "calls"]) {
+    for (const key of ["total_ns", "mean_ns", "percent", "calls"]) {
         const unit = await unitOf(box, key);
         const texts = await column(box, key);
         texts.forEach((text, i) => assertNear(text, work.rows[i][key], unit, `${key} ${i}`));

@@ -53,7 +53,7 @@ def moved(name, view, rows):
         keys = path.split("/")
         if keys[-1] in TIMES:
             return value * factor + by if value else value
-        if keys[-1].endswith("per_s"):
+        if keys[-1].endswith("per_second"):
             return value / factor
         if not any(key.endswith("_ns") for key in keys):
             return value
@@ -126,8 +126,8 @@ def bystander_changes_nothing(check, subject):
                                  for one in (subject.path, path))
                 if before and after:
                     check.equal(f"{what}deps {' '.join(options)} --what-if {change}",
-                                lengths(before["what_if"]["windows"]),
-                                lengths(after["what_if"]["windows"]))
+                                lengths(before["what_if"]["windows"], "new_ns"),
+                                lengths(after["what_if"]["windows"], "new_ns"))
 
 
 # ---- A second copy ----
@@ -141,7 +141,7 @@ def compare_statistics(check, what, one, two):
     for name, values in one["statistics"].items():
         for key in SAME_TWICE if values else ():
             check.near(f"{what}, {key} of {name}", values[key], two["statistics"][name][key])
-    check.near(f"{what}, throughput", one["throughput_per_s"], two["throughput_per_s"])
+    check.near(f"{what}, throughput", one["throughput_per_second"], two["throughput_per_second"])
     check.near(f"{what}, P50 of the headline", one["headline"]["p50_ns"],
                two["headline"]["p50_ns"])
 

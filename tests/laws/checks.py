@@ -68,8 +68,8 @@ def ask(*arguments):
     return json.loads(text) if text else None
 
 
-def lengths(windows):
-    return [one["window_ns"] for one in windows]
+def lengths(windows, key="window_ns"):
+    return [one[key] for one in windows]
 
 
 def deps(*arguments):

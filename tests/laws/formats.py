@@ -173,7 +173,7 @@ def kind_of(cell):
 
 MOVED = {"start_ns", "begin_ns", "time_ns"}  # which text has from the trace's first
 ALIASES = {"Time(%)": "percent", "Time": "total_ns", "Total": "total_ns",
-           "Allocs": "allocations", "Allocated": "bytes"}
+           "Allocs": "allocations", "Allocated": "bytes", "Avg": "mean"}
 
 
 def field_named(title, cells, order):
@@ -365,10 +365,10 @@ OF_VIEW = {
     "nvtx": {"range": "the name of what a row is in", "type": "the key of what it is in"},
     "nvtx --table captured": {"range": "the name of what a row is in"},
     "deps": {"waiting_ns": "with device_waiting_ns"},
-    "deps --what-if launch=0": {"now_ns": "window_ns",
+    "deps --what-if launch_latency=0": {"now_ns": "window_ns",
                                 "difference_ns": "new less now",
                                 "difference_percent": "new less now",
-                                "new_ns": "window_ns of what_if"},
+                                "new_ns": "of what_if"},
     "diff --table times": {"quantity": "its name", "percent": "difference of a"},
     "diff --table counts": {"quantity": "its name", "percent": "difference of a"},
     "iters --table counts": {"quantity": "the key"},

@@ -66,9 +66,9 @@ def nothing_changes(check, subject):
         found = deps(*mode, "--what-if", change, subject.path)
         if found:
             check.equal(f"deps {' '.join(mode)} --what-if '{change}' {subject.name}",
-                        lengths(found["windows"]), lengths(found["what_if"]["windows"]))
+                        lengths(found["windows"]), lengths(found["what_if"]["windows"], "new_ns"))
             check.equal(f"deps {' '.join(mode)} --what-if '{change}' {subject.name}, the sum",
-                        found["window_ns"], found["what_if"]["window_ns"])
+                        found["window_ns"], found["what_if"]["new_ns"])
 
 
 FACTORS = ("0", "0.5", "1", "2") if SHORT else ("0", "0.25", "0.5", "1", "2", "4")
@@ -93,7 +93,7 @@ def factors_are_in_order(check, subject):
         found = [deps(*mode, "--what-if", change, subject.path) for change in changes]
         if None in found:
             continue
-        windows = [lengths(one["what_if"]["windows"])[:most] for one in found]
+        windows = [lengths(one["what_if"]["windows"], "new_ns")[:most] for one in found]
         for (less, shorter), (more, longer) in itertools.pairwise(zip(changes, windows)):
             at = [number for number, (a, b) in enumerate(zip(shorter, longer)) if a > b]
             check.holds(f"deps {' '.join(mode)} {subject.name}: '{less}' against '{more}'",

@@ -126,7 +126,7 @@ FACTS = {
     },
     "window": {
         "deps": lambda of: of["deps"]["window_ns"],
-        "deps, with a change that is none": lambda of: of["deps"]["what_if"]["window_ns"],
+        "deps, with a change that is none": lambda of: of["deps"]["what_if"]["new_ns"],
     },
     "records": {
         "info": lambda of: of["info"]["records"],

@@ -133,7 +133,7 @@ def numbers(answer):
     found = {"row " + row["name"]: row["critical_ns"] for row in answer["rows"]}
     found.update({"part " + name: ns for name, ns in answer["parts"].items()})
     if "what_if" in answer:
-        found["what-if"] = answer["what_if"]["windows"][0]["window_ns"]
+        found["what-if"] = answer["what_if"]["windows"][0]["new_ns"]
     return found
 
 

@@ -233,13 +233,13 @@ def check(programs, seed, by_oracle=False):
         else:
             batch.record(programs, folder, EXACT)
             answer = batch.ask(folder, *options)
-            said = [window["window_ns"] for window in answer["what_if"]["windows"]]
+            said = [window["new_ns"] for window in answer["what_if"]["windows"]]
         _, trace = batch.record([changed(one, kernels, function) for one in programs], folder,
                                 EXACT)
     came = windows(trace)
     if len(said) != len(came):
         return [(0, f"{len(said)} windows, must be {len(came)}")]
-    return [(at, f"{' '.join(options)}: window_ns is {a}, was {b} when run so")
+    return [(at, f"{' '.join(options)}: new_ns is {a}, was {b} when run so")
             for at, (a, b) in enumerate(zip(said, came)) if a != b]
 
 
@@ -262,8 +262,8 @@ def check_equations(seed):
         folder = pathlib.Path(name)
         wanted = by_replay(batch.expected([closed(seed)], folder), kernels, function)
         answer = batch.ask(folder, *options)
-    got = [window["window_ns"] for window in answer["what_if"]["windows"]]
-    return [] if got == wanted else [f"{' '.join(options)}: window_ns is {got}, must be {wanted}"]
+    got = [window["new_ns"] for window in answer["what_if"]["windows"]]
+    return [] if got == wanted else [f"{' '.join(options)}: new_ns is {got}, must be {wanted}"]
 
 
 def by_replay(o, kernels, function):

@@ -44,7 +44,7 @@ deps --parts --table latencies
 deps --trace
 deps --iterations auto
 deps --iterations auto --slowest 1 --table slowest
-deps --what-if launch=0
+deps --what-if launch_latency=0
 deps --gains 3
 kernels
 kernels --by-name = kernels
@@ -84,7 +84,7 @@ JOBS = """
 deps
 deps --table ranks = deps FOLDER --table ranks
 deps --trace
-deps --what-if late=0 = deps --what-if launch=0
+deps --what-if late=0 = deps --what-if launch_latency=0
 iters --table peers = iters FOLDER --table peers
 iters --each --table peers = iters FOLDER --each --table peers
 """
@@ -113,7 +113,7 @@ nvtx
 layers --tree = layers
 layers --by-position = layers
 deps --trace = deps
-deps --iterations auto --slowest 1 --what-if launch=0 --gains 3 = deps
+deps --iterations auto --slowest 1 --what-if launch_latency=0 --gains 3 = deps
 kernels
 stacks
 overlap

@@ -15,7 +15,7 @@ import sys
 ROW = re.compile(r"^\| `([^`]+)` \| ([a-z, ]+) \|([^|]*)\|")
 TYPES = {str: "text", bool: "boolean", int: "number", float: "number", dict: "object",
          list: "list", type(None): "null"}
-ENDINGS = {"ns": "_ns", "%": "_percent", "/s": "_per_s", "bytes": "bytes"}
+ENDINGS = {"ns": "_ns", "%": "_percent", "/s": "_per_second", "bytes": "bytes"}
 SHORT = {"hot[].percent"}  # whose key does not end in the unit
 
 

@@ -90,10 +90,10 @@ struct digest_quality {
 struct digest_iterations {
     enum iterations_way way;
     bool asked_for;
-    const char *name;       /* NVTX: of the ranges; else NULL */
-    uint64_t graph;         /* GRAPH: the trace's id of it */
-    uint32_t period;        /* KERNELS, SYNCS: how many make an iteration */
-    const char *not_before; /* WHOLE: why nothing else was taken; NULL: no reason */
+    const char *name;      /* NVTX: of the ranges; else NULL */
+    uint64_t graph;        /* GRAPH: the trace's id of it */
+    uint32_t period;       /* KERNELS, SYNCS: how many make an iteration */
+    const char *why_whole; /* WHOLE: why nothing else was taken; NULL: no reason */
     uint64_t count;
     uint64_t threads;
     uint64_t outliers;

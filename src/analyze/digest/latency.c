@@ -39,8 +39,7 @@ static enum mp_status take_found(const struct iterations *found, struct digest *
     iterations->threads = found->threads;
     iterations->coverage = found->coverage;
     MP_TRY(digest_copy(digest, found->name, &iterations->name));
-    return digest_copy(digest, *found->not_before ? found->not_before : NULL,
-                       &iterations->not_before);
+    return digest_copy(digest, *found->why_whole ? found->why_whole : NULL, &iterations->why_whole);
 }
 
 enum mp_status digest_take_iterations(const struct digest_material *material, struct digest *digest)

@@ -90,7 +90,7 @@ static enum mp_status run_way(struct iterations_finder *finder, enum iterations_
 
 static void note_why_not(struct iterations_finder *finder)
 {
-    char *text = finder->result->not_before;
+    char *text = finder->result->why_whole;
     size_t used = strlen(text);
 
     if (!strstr(text, finder->none))

@@ -87,7 +87,7 @@ struct iterations {
     uint32_t period;  /* KERNELS: launches of an iteration */
     uint64_t kernels; /* KERNELS, GRAPH: kernels in iterations, of kernels_all */
     uint64_t kernels_all;
-    char not_before[ITERATIONS_WHY_BYTES]; /* WHOLE: why nothing else was taken; may be empty */
+    char why_whole[ITERATIONS_WHY_BYTES]; /* WHOLE: why nothing else was taken; may be empty */
 
     struct iterations_candidate *candidates; /* the best first, ITERATIONS_LISTED at most; owned */
     size_t candidate_count;
@@ -235,7 +235,7 @@ struct iterations_summary {
     double throughput; /* iterations a second of that; 0: no time passes */
     double period;     /* ns, mean from begin to begin in a range; 0: no range has two */
     double at_once;    /* iterations, mean of that time */
-    uint32_t most_at_once;
+    uint32_t max_at_once;
     struct iterations_headline headline;
 };
 

@@ -221,8 +221,8 @@ static void find_at_once(const struct iterations *iterations, uint64_t *values,
     for (size_t i = 0; i < count; i++) {
         while (ended < i && values[ended] <= iterations->items[i].begin)
             ended++;
-        if (i + 1 - ended > summary->most_at_once)
-            summary->most_at_once = (uint32_t)(i + 1 - ended);
+        if (i + 1 - ended > summary->max_at_once)
+            summary->max_at_once = (uint32_t)(i + 1 - ended);
     }
     if (summary->recorded)
         summary->at_once = sum / (double)summary->recorded;

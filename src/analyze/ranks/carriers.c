@@ -74,7 +74,7 @@ static enum mp_status join(const struct joining *joining, size_t call_index, siz
     ranks->operations++;
     MP_TRY(name_of(joining, call->function, &op.function));
     if (!comm || !comm->hash || !op.function || !call->number || comm->rank >= RANKS_NONE) {
-        ranks->unmatched.nameless++;
+        ranks->unmatched.unnamed++;
         return MP_OK;
     }
     MP_TRY(name_of(joining, comm->name, &op.name));
@@ -136,7 +136,7 @@ static enum mp_status join_launched(const struct joining *joining)
             MP_TRY(join(joining, i, kernel, 0));
         } else if (!part->calls[i].captured || !part->calls[i].carrier) {
             joining->ranks->operations++;
-            joining->ranks->unmatched.kernelless += !is_alone(part, &part->calls[i]);
+            joining->ranks->unmatched.without_kernel += !is_alone(part, &part->calls[i]);
         }
     }
     return MP_OK;
@@ -262,7 +262,7 @@ enum mp_status ranks_join(struct ranks *ranks, struct ranks_part *part, uint32_t
     if (joining.fused && joining.kernels && joining.calls)
         status = join_all(&joining);
     for (size_t i = 0; i < part->kernel_count; i++)
-        ranks->unmatched.untold += !part->kernels[i].claimed;
+        ranks->unmatched.unclaimed_kernels += !part->kernels[i].claimed;
     free(joining.fused);
     free(joining.kernels);
     free(joining.calls);

@@ -63,7 +63,7 @@ enum mp_status ranks_find_members(struct ranks *ranks)
         if (is_new || last->rank != op->rank)
             MP_TRY(add_member(ranks, op));
         else if (last->process != op->process) {
-            ranks->unmatched.doubled++;
+            ranks->unmatched.duplicate_ranks++;
             continue;
         }
         ranks->ops[kept++] = *op;

@@ -108,7 +108,7 @@ enum mp_status ranks_join_by_order(struct ranks *ranks, struct ranks_part *part,
         if (i && kernel->stream != kernel[-1].stream)
             op.number = 0;
         if (kernel->is_pair) {
-            ranks->unmatched.untold++;
+            ranks->unmatched.unclaimed_kernels++;
             continue;
         }
         op.number++;

@@ -103,11 +103,11 @@ struct ranks_group {
 
 /* What could not be matched, by the reason. */
 struct ranks_unmatched {
-    uint64_t nameless;   /* operations: nobody told their communicator or its ranks */
-    uint64_t kernelless; /* operations without their kernel in the trace */
-    uint64_t untold;     /* kernels of NCCL without an operation */
-    uint64_t doubled;    /* operations of a process whose rank another process has too */
-    uint64_t shifted;    /* operations whose numbers fit no other rank's */
+    uint64_t unnamed;           /* operations: nobody told their communicator or its ranks */
+    uint64_t without_kernel;    /* operations without their kernel in the trace */
+    uint64_t unclaimed_kernels; /* kernels of NCCL without an operation */
+    uint64_t duplicate_ranks;   /* operations of a process whose rank another process has too */
+    uint64_t shifted;           /* operations whose numbers fit no other rank's */
     uint64_t different; /* instances whose ranks name different functions or sizes, or whose kernels
                           do not overlap */
     uint64_t partial;   /* instances that some rank has no record of */

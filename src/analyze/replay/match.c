@@ -4,7 +4,7 @@
  *     a kernel's plain name, with or without its scopes: gemm, ns::gemm
  *     memcpy HtoD for [CUDA memcpy HtoD]
  *     kernel, memcpy, memset, wait: all of a kind
- *     launch, host, gap, dependency, return: the parts of the path
+ *     launch_latency, host, gap, dependency, return: the parts of the path
  *     rank1: before any of these: of that rank only; in a job
  */
 #include <fnmatch.h>
@@ -23,7 +23,7 @@ static const struct {
     const char *name;
     enum deps_part part;
 } part_names[] = {
-    {"launch", DEPS_LAUNCH_LATENCY},         {"host", DEPS_HOST_CODE}, {"gap", DEPS_STREAM_GAP},
+    {"launch_latency", DEPS_LAUNCH_LATENCY}, {"host", DEPS_HOST_CODE}, {"gap", DEPS_STREAM_GAP},
     {"dependency", DEPS_DEPENDENCY_LATENCY}, {"return", DEPS_RETURN},
 };
 
@@ -38,6 +38,11 @@ static bool matches_part(const char *pattern, enum deps_part *part)
         }
     }
     return false;
+}
+
+const char *deps_changes_word(size_t index)
+{
+    return index < PART_NAMES ? part_names[index].name : NULL;
 }
 
 static bool fits(const char *pattern, const char *name)

@@ -39,6 +39,9 @@ uint64_t deps_changed(const struct deps_change *change, uint64_t ns);
 const struct deps_change *deps_changes_unmatched(const struct deps_changes *changes,
                                                  const struct deps *deps);
 
+/* The words for the parts of the path, for messages; NULL from the first index without one. */
+const char *deps_changes_word(size_t index);
+
 /* Lengths of the windows in the new run, ns, into lengths[windows->count]. Needs
  * deps_options.fronts. MP_ERR_MEMORY. */
 enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *changes,

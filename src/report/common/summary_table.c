@@ -11,7 +11,7 @@ const struct report_column summary_columns[SUMMARY_COLUMN_COUNT] = {
     {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
     {.title = "Time", .key = "total_ns", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Calls", .key = "calls", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "Avg", .key = "avg_ns", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "Min", .key = "min_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
     {.title = "Max", .key = "max_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
     {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},

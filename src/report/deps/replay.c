@@ -113,7 +113,8 @@ static void json_new_windows(struct json_writer *json, const struct deps_report 
 
         json_open_object(json);
         json_deps_window(json, report, window);
-        JSON_FACTS(json, FACT("window_ns", report->lengths[i]));
+        JSON_FACTS(json, FACT("now_ns", window->end - window->begin),
+                   FACT("new_ns", report->lengths[i]));
         json_close_object(json);
     }
     json_close_array(json);
@@ -131,7 +132,7 @@ enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_rep
     for (size_t i = 0; i < report->change_count; i++)
         json_text(json, report->changes[i]);
     json_close_array(json);
-    JSON_FACTS(json, FACT("window_ns", total_of(report)));
+    JSON_FACTS(json, FACT("now_ns", report->result->window), FACT("new_ns", total_of(report)));
     json_new_windows(json, report);
     if (report->iterations)
         JSON_KEY_OBJECT(json, "iterations", FACT("count", report->windows->count),

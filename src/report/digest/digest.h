@@ -4,7 +4,7 @@
  *     notes.c     what one must know to trust the numbers: keys and sentences
  *     text.c      at most DIGEST_TEXT_LINES lines of DIGEST_TEXT_COLUMNS columns
  *     markdown.c  at most two pages
- *     json.c      the document "miniprof-report/1"
+ *     json.c      the document "miniprof-report/2"
  */
 #ifndef MP_REPORT_DIGEST_DIGEST_H
 #define MP_REPORT_DIGEST_DIGEST_H

@@ -1,4 +1,4 @@
-/* The document "miniprof-report/1". docs/report.md lists every field with its unit; a field may be
+/* The document "miniprof-report/2". docs/report.md lists every field with its unit; a field may be
  * added under the same version, but none changes its meaning.
  */
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/poison.h"
 
 #define JSON_LINES 2 /* the document and its arrays have each item on its own line */
-#define SCHEMA     "miniprof-report/1"
+#define SCHEMA     "miniprof-report/2"
 
 #define KNOWN(number) ((number) != UINT64_MAX)
 
@@ -33,7 +33,7 @@ static void json_trace(struct json_writer *json, const struct digest *digest)
         FACT("iterations", digest->iterations.count),
         FACT_IF("latency_p50_ns", work, digest->latency.p50),
         FACT_IF("latency_p99_ns", work, digest->latency.p99),
-        FACT_IF("throughput_per_s", loop && digest->iterations.throughput > 0,
+        FACT_IF("throughput_per_second", loop && digest->iterations.throughput > 0,
                 digest->iterations.throughput),
         FACT_IF("busy_percent", work && !digest->quality.gap, digest_share(digest, digest->busy)));
 }
@@ -140,7 +140,7 @@ static void json_iterations(struct json_writer *json, const struct digest *diges
         FACT("asked_for", iterations->asked_for), FACT("name", iterations->name),
         FACT_IF("graph", way == ITERATIONS_GRAPH, iterations->graph),
         FACT_IF("period", way == ITERATIONS_KERNELS || way == ITERATIONS_SYNCS, iterations->period),
-        FACT("not_before", iterations->not_before), FACT("count", iterations->count),
+        FACT("why_whole", iterations->why_whole), FACT("count", iterations->count),
         FACT("threads", iterations->threads), FACT("at_once", iterations->at_once),
         FACT("coverage_percent", 100 * iterations->coverage),
         FACT("outliers", iterations->outliers));
@@ -157,8 +157,8 @@ static void json_latency(struct json_writer *json, const struct digest *digest)
                FACT_IF("min_ns", work, latency->least), FACT_IF("p50_ns", work, latency->p50),
                FACT_IF("p90_ns", work, latency->p90), FACT_IF("p95_ns", work, latency->p95),
                FACT_IF("p99_ns", work, latency->p99), FACT_IF("max_ns", work, latency->greatest),
-               FACT_IF("throughput_per_s", work && digest->iterations.count > 1 && throughput > 0,
-                       throughput));
+               FACT_IF("throughput_per_second",
+                       work && digest->iterations.count > 1 && throughput > 0, throughput));
     json_close_object(json);
 }
 

@@ -82,8 +82,7 @@ static void note_iterations(struct notes *notes)
         return;
     if (iterations->way == ITERATIONS_WHOLE)
         NOTE(notes, "no_iterations", "All of it counts as one iteration%s%s.",
-             iterations->not_before ? ": " : "",
-             iterations->not_before ? iterations->not_before : "");
+             iterations->why_whole ? ": " : "", iterations->why_whole ? iterations->why_whole : "");
     else if (iterations->coverage < ITERATIONS_ENOUGH_COVERAGE && !digest->quality.gap)
         NOTE(notes, "low_coverage",
              "%.1f %% of the GPU work is in no iteration; miniprof iters --candidates lists what "

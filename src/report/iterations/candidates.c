@@ -95,7 +95,7 @@ void print_iterations_candidates(const struct report_out *out,
     if (report_has_titles(out) || !found->candidate_count)
         print_prefix(out, report->trace);
     if (!found->candidate_count)
-        fprintf(out->file, "Nothing repeats: %s\n", found->not_before);
+        fprintf(out->file, "Nothing repeats: %s\n", found->why_whole);
     else if (report_has_titles(out))
         fputs("What repeats, and how much of the GPU work it covers:\n", out->file);
     if (!found->candidate_count && out->format == REPORT_TEXT)

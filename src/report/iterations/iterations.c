@@ -77,8 +77,8 @@ void print_iterations_way(FILE *out, const struct iterations_report *report)
     if (found->way != ITERATIONS_WHOLE)
         fprintf(out, ": %.2f%% of the GPU work%s", 100 * found->coverage,
                 found->found ? "" : ", as asked for");
-    else if (*found->not_before)
-        fprintf(out, ": %s", found->not_before);
+    else if (*found->why_whole)
+        fprintf(out, ": %s", found->why_whole);
 }
 
 void print_iterations_warning(const struct report_out *out, const struct iterations_report *report)
@@ -122,7 +122,7 @@ static void print_count(FILE *out, const struct iterations_report *report)
     if (is_of_threads(found))
         fprintf(out, " in %" PRIu32 " thread%s, %.2f at once, at most %" PRIu32, found->threads,
                 found->threads == 1 ? "" : "s", report->summary->at_once,
-                report->summary->most_at_once);
+                report->summary->max_at_once);
 }
 
 static void print_head_lines(const struct report_out *out, const struct iterations_report *report)

@@ -25,7 +25,7 @@ static void json_way(struct json_writer *json, const struct iterations_report *r
         FACT_IF("graph", found->way == ITERATIONS_GRAPH, found->graph),
         FACT_IF("kernel_period", found->way == ITERATIONS_KERNELS, found->period),
         FACT_IF("wait_period", found->way == ITERATIONS_SYNCS, found->period),
-        FACT_IF("not_before", *found->not_before, found->not_before));
+        FACT_IF("why_whole", *found->why_whole, found->why_whole));
 }
 
 static void json_counts(struct json_writer *json, const struct iterations_report *report)
@@ -34,11 +34,11 @@ static void json_counts(struct json_writer *json, const struct iterations_report
     const struct iterations_summary *summary = report->summary;
 
     JSON_FACTS(json, FACT("count", found->count), FACT("threads", found->threads),
-               FACT("at_once", summary->at_once), FACT("most_at_once", summary->most_at_once),
+               FACT("at_once", summary->at_once), FACT("max_at_once", summary->max_at_once),
                FACT("unfinished", found->unfinished), FACT("pipelined", found->pipelined),
                FACT("outside", found->outside), FACT("begin_ns", summary->begin),
                FACT("end_ns", summary->end),
-               FACT_IF("throughput_per_s", summary->throughput > 0, summary->throughput),
+               FACT_IF("throughput_per_second", summary->throughput > 0, summary->throughput),
                FACT_IF("period_mean_ns", summary->period > 0, summary->period),
                FACT("median", (uint64_t)summary->median + 1),
                FACT("outlier_limit_ns", summary->limit));

@@ -16,7 +16,7 @@ static const struct report_column outlier_columns[] = {
     {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Latency", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "More by", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Most of it", .kind = REPORT_CELL_TEXT, .width = 20},
+    {.title = "Most of it", .key = "grew", .kind = REPORT_CELL_TEXT, .width = 20},
     {.title = "By", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Clock", .key = "clock_percent", .kind = REPORT_CELL_PERCENT, .width = 7},
     {.title = "Power", .key = "power_capped_percent", .kind = REPORT_CELL_PERCENT, .width = 7},

@@ -106,7 +106,7 @@ static const struct {
       .share = true}},
     {CELL_TOTAL, ALL, ALWAYS, COLUMN("Time", "total_ns", TIME, 8)},
     {CELL_CALLS, ALL, ALWAYS, COLUMN("Calls", "calls", COUNT, 5)},
-    {CELL_MEAN, ALL, ALWAYS, COLUMN("Avg", "avg_ns", MEAN, 8)},
+    {CELL_MEAN, ALL, ALWAYS, COLUMN("Avg", "mean_ns", MEAN, 8)},
     {CELL_LEAST,
      ALL,
      ALWAYS,

@@ -23,7 +23,7 @@ static const struct report_column columns[] = {
     {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Self", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Calls", .kind = REPORT_CELL_COUNT, .width = 5},
-    {.title = "Avg", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
     {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
     {.title = "Kernels", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},

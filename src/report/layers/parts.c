@@ -62,7 +62,7 @@ static const struct report_column position_columns[] = {
     {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7},
     {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Calls", .kind = REPORT_CELL_COUNT, .width = 5},
-    {.title = "Avg", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
     {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
     {.title = "Position", .kind = REPORT_CELL_COUNT, .width = 8},

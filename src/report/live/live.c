@@ -221,7 +221,7 @@ static const struct report_column csv_columns[CSV_COLUMNS] = {
     [CSV_COPIES + LIVE_TO_HOST] = {.title = "DtoH", .kind = REPORT_CELL_THROUGHPUT},
     [CSV_COPIES + LIVE_OTHER] = {.title = "Other copies", .kind = REPORT_CELL_THROUGHPUT},
     [CSV_STEPS] = {.title = "Iterations", .kind = REPORT_CELL_COUNT},
-    [CSV_MEAN] = {.title = "Avg", .kind = REPORT_CELL_TIME},
+    [CSV_MEAN] = {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_TIME},
     [CSV_P50] = {.title = "P50", .kind = REPORT_CELL_TIME},
     [CSV_P99] = {.title = "P99", .kind = REPORT_CELL_TIME},
     [CSV_DEVICE] = {.title = "Device", .kind = REPORT_CELL_COUNT},
@@ -314,7 +314,7 @@ static void json_copies(struct json_writer *json, const struct live *live)
 
         JSON_KEY_OBJECT(json, directions[i], FACT("count", copies->last_count),
                         FACT("bytes", copies->last_bytes),
-                        FACT("bytes_per_s", per_second(copies->last_bytes, live)),
+                        FACT("bytes_per_second", per_second(copies->last_bytes, live)),
                         FACT("count_all", copies->count), FACT("bytes_all", copies->bytes));
     }
     json_close_object(json);
@@ -323,7 +323,7 @@ static void json_copies(struct json_writer *json, const struct live *live)
 static void json_lengths(struct json_writer *json, const char *key, uint64_t count, uint64_t sum,
                          const struct mp_histogram *lengths)
 {
-    JSON_KEY_OBJECT(json, key, FACT("count", count), FACT("avg_ns", mean_of(sum, count)),
+    JSON_KEY_OBJECT(json, key, FACT("count", count), FACT("mean_ns", mean_of(sum, count)),
                     FACT("p50_ns", mp_histogram_percentile(lengths, 50)),
                     FACT("p99_ns", mp_histogram_percentile(lengths, 99)));
 }
@@ -374,7 +374,7 @@ void print_live_json(FILE *out, const struct mp_trace *trace, const char *state,
                FACT("interval_ns", live->interval_ns), FACT("read_span_ns", live->span_ns),
                FACT("elapsed_ns", live->elapsed_ns), FACT("bytes", live->bytes),
                FACT("records_read", live->records), FACT("dropped", live->dropped),
-               FACT("kernels_per_s", per_second(live->kernels.all.last_count, live)),
+               FACT("kernels_per_second", per_second(live->kernels.all.last_count, live)),
                FACT("kernel_count", live->kernels.all.last_count),
                FACT("kernel_count_all", live->kernels.all.count),
                FACT("unlaunched_all", live->unlaunched));

@@ -394,7 +394,7 @@ static const struct report_column churn_columns[] = {
     {.title = "Free Time", .key = "free_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 6},
     {.title = "Pairs", .key = "pairs", .kind = REPORT_CELL_COUNT, .width = 5, .drop = 8},
     {.title = "Avg Lifetime",
-     .key = "avg_lifetime_ns",
+     .key = "mean_lifetime_ns",
      .kind = REPORT_CELL_MEAN,
      .width = 8,
      .drop = 7},
@@ -464,7 +464,7 @@ static double statistic_of(const struct statistics *of, size_t which)
 static void fill_statistic(const struct memory_table *table, size_t row, struct memory_texts *texts,
                            struct report_cell cells[MEMORY_MOST_COLUMNS])
 {
-    static const char *const names[STATISTICS] = {"avg", "p50", "p99", "min", "max"};
+    static const char *const names[STATISTICS] = {"mean", "p50", "p99", "min", "max"};
     const struct memory_iterations *iterations = &table->memory->iterations;
 
     (void)texts;

@@ -44,7 +44,7 @@ static void put_row(struct json_writer *json, const struct metrics_row *row)
 
     JSON_OBJECT(json, FACT("name", row->metric->name), FACT("invocations", row->invocations),
                 FACT("values", row->values), FACT("min", row->least + nothing),
-                FACT("max", row->greatest + nothing), FACT("avg", row->mean + nothing),
+                FACT("max", row->greatest + nothing), FACT("mean", row->mean + nothing),
                 FACT("total", row->total + nothing));
 }
 

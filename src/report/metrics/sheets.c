@@ -25,7 +25,7 @@ static struct report_cell value_cell(bool known, double value)
 static const struct report_column columns[] = {
     COLUMN("device_name", TEXT), COLUMN("kernel", TEXT),      COLUMN("invocations", COUNT),
     COLUMN("event", BOOL),       COLUMN("metric", TEXT),      COLUMN("unit", TEXT),
-    COLUMN("min", REAL),         COLUMN("max", REAL),         COLUMN("avg", REAL),
+    COLUMN("min", REAL),         COLUMN("max", REAL),         COLUMN("mean", REAL),
     COLUMN("total", REAL),       COLUMN("description", TEXT),
 };
 

@@ -23,11 +23,11 @@ struct reason {
     }
 
 static const struct reason reasons[] = {
-    REASON(nameless, "operations name no communicator, or not their rank in it"),
-    REASON(kernelless, "operations have no kernel in their trace"),
-    REASON(untold, "kernels of NCCL have no operation: nobody told which one"),
-    REASON(doubled, "operations are of a process whose rank another one has, as of two "
-                    "jobs in one folder"),
+    REASON(unnamed, "operations name no communicator, or not their rank in it"),
+    REASON(without_kernel, "operations have no kernel in their trace"),
+    REASON(unclaimed_kernels, "kernels of NCCL have no operation: nobody told which one"),
+    REASON(duplicate_ranks, "operations are of a process whose rank another one has, as of two "
+                            "jobs in one folder"),
     REASON(shifted, "operations fit no other rank's at any number: other steps were recorded"),
     REASON(different,
            "instances differ in function, size or root between ranks, or do not overlap"),
@@ -73,7 +73,7 @@ static void print_nothing(const struct report_out *out, const struct ranks_repor
 {
     const char *text = "No operation of NCCL was matched across ranks.";
 
-    if (!report->ranks->operations && !report->ranks->unmatched.untold)
+    if (!report->ranks->operations && !report->ranks->unmatched.unclaimed_kernels)
         text =
             "These traces have no operation of NCCL, by which ranks are compared: miniprof report "
             "shows what each process did.";

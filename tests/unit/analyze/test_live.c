@@ -523,7 +523,7 @@ static void csv_has_a_row_for_each_device(void **state)
 {
     static const char *const wanted[] = {
         "time_ns,interval_ns,state,records_read,dropped,kernels_per_second,htod_bytes_per_second,"
-        "dtoh_bytes_per_second,other_copies_bytes_per_second,iterations,avg_ns,p50_ns,p99_ns,"
+        "dtoh_bytes_per_second,other_copies_bytes_per_second,iterations,mean_ns,p50_ns,p99_ns,"
         "device,busy_percent\n",
         "400000,400000,\"recording\",7,0,5000.000000,2500000.000000,0.000000,0.000000,1,400000,",
         ",27.500000\n400000,400000,\"recording\",7,0,5000.000000,",

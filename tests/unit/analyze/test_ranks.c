@@ -397,7 +397,7 @@ static void of_two_processes_with_one_rank_the_first_stays(void **state)
     for (size_t i = 20; i < 25; i++)
         job->ranks.ops[i].process = 2;
     finish(job);
-    assert_int_equal(job->ranks.unmatched.doubled, 5);
+    assert_int_equal(job->ranks.unmatched.duplicate_ranks, 5);
     assert_int_equal(job->ranks.instance_count, 10);
     assert_int_equal(job->ranks.member_count, 2);
     assert_int_equal(ranks_missing(&job->ranks.communicators[0]), 1);

@@ -140,7 +140,7 @@ static enum mp_status build(struct ranks *ranks, struct mp_trace *const *traces)
 
 static void expect_what_was_written(const struct ranks *ranks)
 {
-    static const struct ranks_unmatched unmatched = {.kernelless = 4, .untold = 4};
+    static const struct ranks_unmatched unmatched = {.without_kernel = 4, .unclaimed_kernels = 4};
     static const uint64_t numbers[] = {1, 2, 3, 5, 5};
     static const uint64_t replays[] = {0, 0, 0, 1, 2};
 

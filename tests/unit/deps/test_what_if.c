@@ -102,8 +102,8 @@ static void what_if_of_parts_changes_lags(void **state)
     assert_int_equal(length_with("gap=0"), 68);
     assert_int_equal(length_with("gap=3x"), 74);
     assert_int_equal(length_with("return=0"), 65);
-    assert_int_equal(length_with("launch=0"), 65);
-    assert_int_equal(length_with("launch=+3us"), 73);
+    assert_int_equal(length_with("launch_latency=0"), 65);
+    assert_int_equal(length_with("launch_latency=+3us"), 73);
     assert_int_equal(length_with("dependency=+99us"), 70); /* there is none */
     scene_end(SOUND);
 }
@@ -377,7 +377,7 @@ static void names_are_globs_over_activities_and_parts(void **state)
     assert_int_equal(length_with("mem*=0"), 7);
     assert_int_equal(length_with("?CUDA memset?=0"), 27);
     assert_null(unmatched("memset=0", "cudaMem*=0"));
-    assert_null(unmatched("launch=0", "host=0"));
+    assert_null(unmatched("launch_latency=0", "host=0"));
     assert_null(unmatched("gap=0", "dependency=0"));
     assert_null(unmatched("return=0", "*=0"));
     assert_string_equal(unmatched("memcpy DtoH=0", "*=0"), "first");

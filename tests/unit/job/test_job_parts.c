@@ -163,8 +163,9 @@ static uint64_t length(const struct deps *deps, const struct deps_windows *of, c
 
 static void what_if_of_a_rank_is_that_of_its_trace_and_leaves_the_others(void **state)
 {
-    static const char *const changes[] = {
-        "host=0", "kernel=0.5x", "launch=+10us", "return=0", "*callback*=2x", "b=+20us", "wait=0"};
+    static const char *const changes[] = {"host=0",   "kernel=0.5x",   "launch_latency=+10us",
+                                          "return=0", "*callback*=2x", "b=+20us",
+                                          "wait=0"};
 
     (void)state;
     load();

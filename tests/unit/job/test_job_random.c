@@ -217,7 +217,7 @@ static struct both any_changes(uint64_t seed)
         break;
     case 2:
         both.played.no_launch[rank] = true;
-        change_rank(&both, "launch", rank);
+        change_rank(&both, "launch_latency", rank);
         break;
     case 3:
         both.played.no_gap = true;

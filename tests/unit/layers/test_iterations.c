@@ -166,7 +166,7 @@ static void graphs_as_a_whole(void **state)
     forget();
     analyse(ITERATIONS_AUTO, NULL, 0);
     assert_int_equal(found.way, ITERATIONS_WHOLE);
-    assert_non_null(strstr(found.not_before, "no CUDA graph launched twice"));
+    assert_non_null(strstr(found.why_whole, "no CUDA graph launched twice"));
     done();
 }
 

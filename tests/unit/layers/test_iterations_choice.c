@@ -70,7 +70,7 @@ static void a_server(void **state)
         expect(i, ITERATION_LATENCY, 60);
     /* 60 us of 100 in each of eight threads. */
     assert_in_range(summary.at_once * 100, 470, 485);
-    assert_int_equal(summary.most_at_once, 8);
+    assert_int_equal(summary.max_at_once, 8);
     done();
 }
 
@@ -336,7 +336,7 @@ static void one_request(void **state)
     scene_load();
     analyse(ITERATIONS_AUTO, NULL, 0);
     assert_int_equal(found.way, ITERATIONS_WHOLE);
-    assert_non_null(strstr(found.not_before, "no thread waits twice"));
+    assert_non_null(strstr(found.why_whole, "no thread waits twice"));
     assert_int_equal(found.candidate_count, 0);
     forget();
     analyse(ITERATIONS_REQUESTS, NULL, 0);

@@ -66,7 +66,7 @@ static const struct option_spec specs[] = {
      .argument = "CHANGE",
      .kind = OPTION_TEXTS,
      .offset = FIELD(what_if),
-     .help = "how long it would take: 'NAME=0.5x', 'NAME=-10us', 'launch=0'; "
+     .help = "how long it would take: 'NAME=0.5x', 'NAME=-10us', 'launch_latency=0'; "
              "any number of "
              "changes, * and ? in names"},
     {.name = "gains",
@@ -377,6 +377,8 @@ static enum mp_status match_changes(const struct work *work, struct mp_error *er
 
     if (!wrong)
         return MP_OK;
+    for (size_t i = 0; deps_changes_word(i); i++)
+        mp_nearest_offer(&nearest, deps_changes_word(i));
     for (uint32_t id = 1; id <= work->deps->names.count; id++)
         mp_nearest_offer(&nearest, mp_intern_get(&work->deps->names, id, NULL));
     return mp_error_set(error, MP_ERR_ARGUMENT, "nothing is called '%s'; nearest are %s",

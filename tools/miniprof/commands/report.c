@@ -34,7 +34,7 @@ static const struct option_spec specs[] = {
      .kind = OPTION_VALUE,
      .value = REPORT_JSON,
      .offset = FIELD(report) + offsetof(struct report_values, format),
-     .help = "one JSON document, miniprof-report/1; times in ns"},
+     .help = "one JSON document, miniprof-report/2; times in ns"},
     REPORT_LINES_OPTION(FIELD(report)),
     ITERATIONS_OPTION(FIELD(iterations)),
     ITERATIONS_ALIAS(FIELD(iterations), "by"),

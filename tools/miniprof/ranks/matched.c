@@ -81,8 +81,9 @@ void matched_judge(struct matched *matched)
 {
     const struct ranks_unmatched *unmatched = &matched->ranks.unmatched;
 
-    if (unmatched->nameless || unmatched->kernelless || unmatched->untold || unmatched->doubled ||
-        unmatched->shifted || unmatched->different || unmatched->partial)
+    if (unmatched->unnamed || unmatched->without_kernel || unmatched->unclaimed_kernels ||
+        unmatched->duplicate_ranks || unmatched->shifted || unmatched->different ||
+        unmatched->partial)
         matched_worsen(matched, EXIT_FINDINGS);
 }
 

@@ -12,7 +12,7 @@ const WORDS = {
     self_sampled_ns: "Own sampled time",
     every: "One stack for so many calls",
     over_us: "Only calls of so many us",
-    avg_ns: "Mean",
+    mean_ns: "Mean",
     mean_ns: "Mean",
     min_ns: "Shortest",
     max_ns: "Longest",
@@ -82,11 +82,11 @@ const WORDS = {
     return_ns: "Return from waits",
     no_calls: "Without API calls",
     at_once: "Iterations at once, mean",
-    most_at_once: "Iterations at once, most",
+    max_at_once: "Iterations at once, max",
     asked_for: "Asked for",
     outside: "Work outside of iterations",
     coverage_percent: "Of the recording covered",
-    throughput_per_s: "Iterations a second",
+    throughput_per_second: "Iterations a second",
     period_mean_ns: "From begin to begin, mean",
     outlier_limit_ns: "Outliers from",
     occupancy_percent: "Occupancy",
@@ -207,7 +207,7 @@ const NAME_KEYS = [
 const CHOICES = [
     {
         has: ["registers", "waves"],
-        show: "name total_ns percent calls avg_ns max_ns grid block occupancy_percent waves limit",
+        show: "name total_ns percent calls mean_ns max_ns grid block occupancy_percent waves limit",
     },
     {
         has: ["self_device_ns", "launches"],
@@ -233,7 +233,7 @@ const CHOICES = [
     {
         has: ["instances", "gpu_activities.total_ns"],
         show:
-            "name domain instances total_ns avg_ns min_ns max_ns gpu_activities.total_ns " +
+            "name domain instances total_ns mean_ns min_ns max_ns gpu_activities.total_ns " +
             "api_calls.total_ns thread_name",
     },
     { has: ["address", "kind", "function"], show: "function bytes time_ns kind range" },
@@ -243,7 +243,7 @@ const CHOICES = [
     },
     {
         has: ["pairs", "freed_bytes"],
-        show: "function range pairs bytes allocate_ns free_ns avg_lifetime_ns allocations",
+        show: "function range pairs bytes allocate_ns free_ns mean_lifetime_ns allocations",
     },
     {
         has: ["interval_low_ns", "iteration_percent"],

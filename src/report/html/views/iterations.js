@@ -152,10 +152,10 @@ function latencyCards(iters) {
         { class: "cards" },
         card(formatCount(iters.count), "iterations"),
         times.map(([key, title]) => card(formatTime(latency[key]), `latency, ${title}`)),
-        isNothing(iters.throughput_per_s)
+        isNothing(iters.throughput_per_second)
             ? null
             : card(
-                  formatCount(Number(iters.throughput_per_s.toPrecision(5))),
+                  formatCount(Number(iters.throughput_per_second.toPrecision(5))),
                   "iterations a second",
               ),
         card(formatTime(iters.outlier_limit_ns), "and longer: outliers"),
@@ -200,7 +200,7 @@ function renderFound(documents, options) {
     const rows = iterationRows(documents.iterations);
     const slow = new Set(outliers.map(({ iteration }) => iteration));
     return [
-        others.not_before ? el("p", { class: "note" }, `${others.not_before}.`) : null,
+        others.why_whole ? el("p", { class: "note" }, `${others.why_whole}.`) : null,
         latencyCards(others),
         iterationsChart(rows, slow, options),
         partsBar(others),
@@ -220,7 +220,7 @@ function iterationsView(documents, timeline, options) {
             ? el(
                   "p",
                   { class: "note" },
-                  `No iterations were found: ${documents.iters.not_before || "nothing repeats"}.`,
+                  `No iterations were found: ${documents.iters.why_whole || "nothing repeats"}.`,
               )
             : null;
     if (nothing) sources.push(sources.shift()); // what repeats is more than what is all

@@ -75,10 +75,10 @@ function iterationCards(documents) {
     return [
         latencyCard(documents),
         card(formatTime(p99), `P99${times}`),
-        isNothing(iters.throughput_per_s)
+        isNothing(iters.throughput_per_second)
             ? null
             : card(
-                  formatCount(Number(iters.throughput_per_s.toPrecision(4))),
+                  formatCount(Number(iters.throughput_per_second.toPrecision(4))),
                   "iterations a second",
               ),
         card(formatCount(iters.count), "iterations"),
@@ -246,7 +246,7 @@ function overviewView(documents, timeline, options) {
             : el(
                   "p",
                   { class: "note" },
-                  `No iterations were found: ${documents.iters?.not_before || "nothing repeats"}.`,
+                  `No iterations were found: ${documents.iters?.why_whole || "nothing repeats"}.`,
               ),
         el(
             "div",
