@@ -228,8 +228,8 @@ SUITES := $(ALL_SUITES)
 # what the fuzzers keep; in check-all all that runs the command.
 SAN_BUILD := BUILD=build/san CC=clang CFLAGS='-O1 -gline-tables-only' \
 	SAN=fuzzer-no-link,address,undefined
-SAN_REPORTS := $(patsubst %,tests/%.sh,cli/bad_input cli/export cli/export_kineto exports/parquet \
-	golden/run)
+SAN_REPORTS := $(patsubst %,tests/%.sh,cli/bad_input cli/diff_html cli/export cli/export_kineto \
+	cli/html exports/parquet golden/run)
 SAN_E2E := bad_input exits life_cuda life_ends life_files life_processes losses
 SAN_E2E_PROGRAMS := host life steps steps_setuid
 
