@@ -3,6 +3,8 @@
  */
 #include "base/text/strings.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/poison.h"
@@ -15,6 +17,16 @@ bool mp_text_copy(char *buffer, size_t size, const char *text)
     memcpy(buffer, text, taken);
     buffer[taken] = '\0';
     return taken == length;
+}
+
+void mp_text_add(char *buffer, size_t size, const char *format, ...)
+{
+    size_t used = strlen(buffer);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(buffer + used, size - used, format, arguments);
+    va_end(arguments);
 }
 
 bool mp_text_equal(const char *a, const char *b)

@@ -10,6 +10,11 @@
  * text had to be cut. */
 bool mp_text_copy(char *buffer, size_t size, const char *text);
 
+/* Appends to the text in `buffer` of `size` bytes, with a NUL, as printf; what does not fit is cut.
+ */
+void mp_text_add(char *buffer, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 bool mp_text_equal(const char *a, const char *b);
 bool mp_text_starts_with(const char *text, const char *prefix);
 

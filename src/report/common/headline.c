@@ -2,24 +2,13 @@
 #include "report/common/headline.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/text/strings.h"
 #include "base/text/units.h"
 
 #include "base/poison.h"
 
-__attribute__((format(printf, 2, 3))) static void add(char text[HEADLINE_BYTES], const char *format,
-                                                      ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text + used, HEADLINE_BYTES - used, format, arguments);
-    va_end(arguments);
-}
+#define ADD(text, ...) mp_text_add((text), HEADLINE_BYTES, __VA_ARGS__)
 
 static void add_ranges(const struct iterations_headline *headline, char text[HEADLINE_BYTES])
 {
@@ -28,7 +17,7 @@ static void add_ranges(const struct iterations_headline *headline, char text[HEA
     for (size_t i = 0; i < headline->kind_count; i++) {
         const struct iterations_kind *kind = &headline->kinds[i];
 
-        add(text, "%s %s in range %" PRIu64 " (P50 of %" PRIu64 ")", i ? "," : "",
+        ADD(text, "%s %s in range %" PRIu64 " (P50 of %" PRIu64 ")", i ? "," : "",
             mp_format_time(time, sizeof time, kind->p50), kind->range, kind->count);
     }
 }
@@ -41,7 +30,7 @@ static void add_modes(const struct iterations_headline *headline, char text[HEAD
     for (size_t i = 0; i < headline->kind_count; i++)
         all += headline->kinds[i].count;
     for (size_t i = 0; i < headline->kind_count; i++)
-        add(text, "%s %s (%" PRIu64 " of %" PRIu64 ")",
+        ADD(text, "%s %s (%" PRIu64 " of %" PRIu64 ")",
             !i                              ? ""
             : i + 1 == headline->kind_count ? " or"
                                             : ",",
@@ -55,17 +44,17 @@ const char *describe_headline(const struct iterations_headline *headline, const 
     char time[MP_FORMATTED_BYTES];
 
     *text = '\0';
-    add(text, "%s %s %s", *unit == 'i' ? "An" : "A", unit,
+    ADD(text, "%s %s %s", *unit == 'i' ? "An" : "A", unit,
         headline->queued ? "ends every" : "takes");
     if (headline->split == ITERATIONS_BY_RANGE)
         add_ranges(headline, text);
     else if (headline->split == ITERATIONS_BY_MODE)
         add_modes(headline, text);
     else
-        add(text, " %s (P50 of %zu)", mp_format_time(time, sizeof time, headline->p50),
+        ADD(text, " %s (P50 of %zu)", mp_format_time(time, sizeof time, headline->p50),
             headline->count);
     if (headline->queued)
-        add(text, "; queued ahead, its latency is %s", mp_format_time(time, sizeof time, latency));
+        ADD(text, "; queued ahead, its latency is %s", mp_format_time(time, sizeof time, latency));
     return text;
 }
 

@@ -26,7 +26,7 @@ static char *next(struct notes *notes, const char *key)
     return line->text;
 }
 
-#define NOTE(notes, key, ...) digest_add(next((notes), (key)), DIGEST_LINE_BYTES, __VA_ARGS__)
+#define NOTE(notes, key, ...) mp_text_add(next((notes), (key)), DIGEST_LINE_BYTES, __VA_ARGS__)
 
 static const char *plural(uint64_t count)
 {
@@ -101,15 +101,15 @@ static void note_flight(struct notes *notes)
     if (!flight->reason)
         return;
     text = next(notes, "flight");
-    digest_add(text, DIGEST_LINE_BYTES, "The flight recorder wrote this trace, triggered by %s%s",
-               flight->took ? "a " : "", flight->reason);
+    mp_text_add(text, DIGEST_LINE_BYTES, "The flight recorder wrote this trace, triggered by %s%s",
+                flight->took ? "a " : "", flight->reason);
     if (flight->took)
-        digest_add(text, DIGEST_LINE_BYTES, " (\"%s\" took %s)", flight->step ? flight->step : "",
-                   mp_format_time(time, sizeof time, flight->took));
+        mp_text_add(text, DIGEST_LINE_BYTES, " (\"%s\" took %s)", flight->step ? flight->step : "",
+                    mp_format_time(time, sizeof time, flight->took));
     if (flight->from && flight->until >= flight->from)
-        digest_add(text, DIGEST_LINE_BYTES, "; it covers %s",
-                   mp_format_time(time, sizeof time, flight->until - flight->from));
-    digest_add(text, DIGEST_LINE_BYTES, ".");
+        mp_text_add(text, DIGEST_LINE_BYTES, "; it covers %s",
+                    mp_format_time(time, sizeof time, flight->until - flight->from));
+    mp_text_add(text, DIGEST_LINE_BYTES, ".");
 }
 
 static void note_baseline(struct notes *notes)

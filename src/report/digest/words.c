@@ -2,7 +2,6 @@
 #include "report/digest/words.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/text/strings.h"
@@ -15,17 +14,7 @@
 
 /* ---- Pieces ---- */
 
-void digest_add(char *text, size_t size, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text + used, size - used, format, arguments);
-    va_end(arguments);
-}
-
-#define ADD(line, ...) digest_add((line)->text, sizeof(line)->text, __VA_ARGS__)
+#define ADD(line, ...) mp_text_add((line)->text, sizeof(line)->text, __VA_ARGS__)
 
 static struct digest_line *begin(struct digest_line *line, const char *key)
 {

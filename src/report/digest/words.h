@@ -45,10 +45,6 @@ void digest_gain(const struct advise_finding *finding, char *text, size_t size);
  * files have that name. */
 const char *digest_title(const struct digest_report *report, size_t index);
 
-/* Appends to `text`, which has `size` bytes, and is cut where they end. */
-void digest_add(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* A name in at most `columns` columns: its middle is left out. A kernel's goes without "void " and
  * parameters, because template arguments tell kernels apart. Returns `text`, which has room for 4
  * bytes a column. */

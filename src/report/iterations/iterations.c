@@ -93,17 +93,21 @@ void print_iterations_warning(const struct report_out *out, const struct iterati
                    100 * (1 - found->coverage));
 }
 
+static const char *unit_of(const struct iterations *found)
+{
+    return found->way == ITERATIONS_REQUESTS ? "request" : "iteration";
+}
+
 void print_iterations_headline(const struct report_out *out, const struct iterations_report *report)
 {
     const struct iterations_headline *headline = &report->summary->headline;
-    const struct iterations *found = report->iterations;
     char text[HEADLINE_BYTES];
 
     if (!headline->queued && headline->split == ITERATIONS_ALIKE)
         return;
     print_prefix(out, report->trace);
     fprintf(out->file, "%s.\n",
-            describe_headline(headline, found->way == ITERATIONS_REQUESTS ? "request" : "iteration",
+            describe_headline(headline, unit_of(report->iterations),
                               report->summary->statistics[ITERATION_LATENCY].p50, text));
 }
 
@@ -116,9 +120,8 @@ static bool is_of_threads(const struct iterations *found)
 static void print_count(FILE *out, const struct iterations_report *report)
 {
     const struct iterations *found = report->iterations;
-    const char *what = found->way == ITERATIONS_REQUESTS ? "request" : "iteration";
 
-    fprintf(out, "%zu %s%s", found->count, what, found->count == 1 ? "" : "s");
+    fprintf(out, "%zu %s%s", found->count, unit_of(found), found->count == 1 ? "" : "s");
     if (is_of_threads(found))
         fprintf(out, " in %" PRIu32 " thread%s, %.2f at once, at most %" PRIu32, found->threads,
                 found->threads == 1 ? "" : "s", report->summary->at_once,
