@@ -197,26 +197,6 @@ static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uin
     return MP_OK;
 }
 
-/* The last capture range that begins up to `time`, plus 1; 0: none. The ranges stand in order. */
-static size_t range_at(const struct capture_ranges *ranges, uint64_t time)
-{
-    size_t low = 0;
-    size_t count = ranges_count(ranges);
-
-    while (count) {
-        size_t half = count / 2;
-        const struct capture_range *range = dense_at(&ranges->items, low + half);
-
-        if (range->begin_time <= time) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
-}
-
 /* Work may run after the next ranges have begun, or slightly early by the device's clock. */
 #define RANGES_BEHIND 3
 
@@ -231,7 +211,7 @@ static struct overlap_window *window_of(struct overlap_pass *pass, uint64_t corr
 
     if (range && range_has_work(range, correlation, start))
         return &pass->windows[pass->window];
-    at = range_at(&pass->ranges, start) + 1;
+    at = ranges_begun(&pass->ranges, start) + 1;
     if (at >= pass->window_count)
         at = pass->window_count - 1;
     for (size_t i = 0; i <= RANGES_BEHIND && i < at; i++) {

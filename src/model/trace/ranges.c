@@ -131,7 +131,7 @@ bool ranges_have_pauses(const struct capture_ranges *ranges)
     return false;
 }
 
-const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time)
+size_t ranges_begun(const struct capture_ranges *ranges, uint64_t time)
 {
     const struct capture_range *items = ranges->items.items;
     size_t low = 0;
@@ -147,7 +147,15 @@ const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint6
             count = half;
         }
     }
-    return low && time <= items[low - 1].end_time ? &items[low - 1] : NULL;
+    return low;
+}
+
+const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time)
+{
+    const struct capture_range *items = ranges->items.items;
+    size_t begun = ranges_begun(ranges, time);
+
+    return begun && time <= items[begun - 1].end_time ? &items[begun - 1] : NULL;
 }
 
 const struct capture_range *ranges_find(const struct capture_ranges *ranges, uint64_t id)

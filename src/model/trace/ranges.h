@@ -51,6 +51,9 @@ size_t ranges_count(const struct capture_ranges *ranges);
 /* Whether ranges are blocks between steps that were not recorded (MINIPROF_BASELINE). */
 bool ranges_have_pauses(const struct capture_ranges *ranges);
 
+/* How many ranges have begun by a moment; they stand in order. */
+size_t ranges_begun(const struct capture_ranges *ranges, uint64_t time);
+
 /* The range that a moment lies in, or NULL. */
 const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time);
 
