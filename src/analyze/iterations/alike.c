@@ -118,11 +118,14 @@ static enum mp_status count_usual(struct likeness *likeness, uint32_t lane, uint
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
-        uint64_t symbol = symbol_of(deps, work);
-        uint32_t count = mp_map_get(&likeness->usual, symbol);
+        uint64_t symbol;
+        uint32_t count;
 
-        if (segment_with(likeness, work, lane) == usual + 1)
-            MP_TRY(mp_map_put(&likeness->usual, symbol, count == MP_MAP_ABSENT ? 1 : count + 1));
+        if (segment_with(likeness, work, lane) != usual + 1)
+            continue;
+        symbol = symbol_of(deps, work);
+        count = mp_map_get(&likeness->usual, symbol);
+        MP_TRY(mp_map_put(&likeness->usual, symbol, count == MP_MAP_ABSENT ? 1 : count + 1));
     }
     return MP_OK;
 }
@@ -138,13 +141,17 @@ static enum mp_status count_shared(struct likeness *likeness, uint32_t lane)
     for (uint32_t i = deps->host_count; i < deps->count && !status; i++) {
         const struct deps_activity *work = &deps->activities[i];
         uint32_t segment = segment_with(likeness, work, lane);
-        uint64_t symbol = symbol_of(deps, work);
-        uint32_t wanted = mp_map_get(&likeness->usual, symbol);
-        uint64_t key = symbol ^ mp_mix64(segment);
-        uint32_t had = mp_map_get(&seen, key);
+        uint64_t symbol, key;
+        uint32_t wanted, had;
 
-        if (!segment || wanted == MP_MAP_ABSENT)
+        if (!segment)
             continue;
+        symbol = symbol_of(deps, work);
+        wanted = mp_map_get(&likeness->usual, symbol);
+        if (wanted == MP_MAP_ABSENT)
+            continue;
+        key = symbol ^ mp_mix64(segment);
+        had = mp_map_get(&seen, key);
         had = had == MP_MAP_ABSENT ? 1 : had + 1;
         likeness->shared[segment - 1] += had <= wanted;
         status = mp_map_put(&seen, key, had);

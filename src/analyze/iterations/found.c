@@ -17,8 +17,8 @@ enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, 
                               uint64_t host_end, uint32_t thread)
 {
     struct iterations *result = finder->result;
-    const struct capture_range *range;
-    uint64_t limit = iterations_range_end(finder, begin);
+    const struct capture_range *range = ranges_at(&finder->deps->ranges, begin);
+    uint64_t limit = range ? range->end_time : UINT64_MAX;
 
     if (result->count >= DEPS_NONE)
         return MP_ERR_LIMIT;
@@ -27,7 +27,6 @@ enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, 
     if (finder->left_out)
         return MP_OK;
     host_end = host_end < limit ? host_end : limit;
-    range = ranges_at(&finder->deps->ranges, begin);
     if (!result->count || result->items[result->count - 1].thread != thread ||
         range != finder->range)
         finder->thread_first = result->count;
