@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/nearest.h"
 #include "base/text/strings.h"
 
 #include "base/poison.h"
@@ -23,10 +24,9 @@
     {                                                                                              \
         NULL, NULL                                                                                 \
     }
-#define ENTRY(kind_, name_, unit_, description_, ...)                                              \
+#define ENTRY(kind_, name_, unit_, description, ...)                                               \
     {                                                                                              \
-        .name = #name_, .description = description_, .kind = METRIC_KIND_##kind_,                  \
-        .unit = METRIC_UNIT_##unit_, .candidates = {                                               \
+        .name = #name_, .kind = METRIC_KIND_##kind_, .unit = METRIC_UNIT_##unit_, .candidates = {  \
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
@@ -134,7 +134,6 @@ bool metric_look_up(const char *name, struct metric_entry *entry)
         return false;
     *entry = (struct metric_entry){
         .name = name,
-        .description = name,
         .kind = METRIC_KIND_RAW,
         .unit = metric_raw_unit(name),
         .candidates = {{name, NULL}},
@@ -144,63 +143,15 @@ bool metric_look_up(const char *name, struct metric_entry *entry)
 
 /* ---- The nearest name ---- */
 
-#define LONGEST_COMPARED 64
-
-/* Levenshtein's distance, one row of the table at a time. */
-static size_t distance(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
-{
-    size_t row[LONGEST_COMPARED + 1];
-
-    for (size_t j = 0; j <= b_bytes; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a_bytes; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= b_bytes; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[b_bytes];
-}
-
-static const char *nearest_of(const struct metric_entry *entries, size_t count, const char *name,
-                              size_t *least)
-{
-    const char *nearest = NULL;
-    size_t bytes = strlen(name);
-
-    for (size_t i = 0; i < count; i++) {
-        size_t other = strlen(entries[i].name);
-        size_t away =
-            other <= LONGEST_COMPARED ? distance(name, bytes, entries[i].name, other) : SIZE_MAX;
-        if (away < *least) {
-            *least = away;
-            nearest = entries[i].name;
-        }
-    }
-    return nearest;
-}
-
 const char *metric_suggest(const char *name)
 {
-    size_t bytes = strlen(name);
-    size_t least = bytes / 3 + 2; /* so that even a three-character name may have one mistake */
-    const char *metric;
-    const char *event;
+    struct mp_meant meant = {.typed = name};
 
-    if (!bytes || bytes > LONGEST_COMPARED)
-        return NULL;
-    metric = nearest_of(metrics, COUNT_OF(metrics), name, &least);
-    event = nearest_of(events, COUNT_OF(events), name, &least);
-    return event ? event : metric;
+    for (size_t i = 0; i < COUNT_OF(metrics); i++)
+        mp_meant_offer(&meant, metrics[i].name);
+    for (size_t i = 0; i < COUNT_OF(events); i++)
+        mp_meant_offer(&meant, events[i].name);
+    return *name ? mp_meant_name(&meant) : NULL;
 }
 
 /* ---- Lists ---- */

@@ -50,7 +50,6 @@ struct metric_candidate {
 
 struct metric_entry {
     const char *name;
-    const char *description; /* short, as the column `Metric Description`; the name if unknown */
     enum metric_kind kind;
     enum metric_unit unit;
     /* In order of preference: the first candidate that a GPU has is taken, and its note tells the
@@ -68,6 +67,11 @@ const struct metric_entry *metric_find_of(enum metric_kind kind, const char *nam
 /* All entries of one kind (METRIC_KIND_METRIC or METRIC_KIND_EVENT) in the order of their names;
  * static. */
 const struct metric_entry *metric_entries(enum metric_kind kind, size_t *count);
+
+/* nvprof's words for one of its metrics or events, short, as its column `Metric Description`;
+ * static. For other names `name` itself. In a file of its own, because only the recorder needs it.
+ */
+const char *metric_description(enum metric_kind kind, const char *name);
 
 /* Whether a name has the form of one of CUPTI's metrics: `unit__counter`, with or without
  * `.rollup`. */

@@ -181,11 +181,10 @@ static void describe_all(struct metric_plan *plan)
         struct metric_choice *choice = &plan->choices[i];
         bool raw = choice->entry.kind == METRIC_KIND_RAW;
 
-        choice->description = choice->entry.description;
-        if (raw && profiler_host_look_up(plan->api, plan->host, choice->name, &about))
+        choice->description = metric_description(choice->entry.kind, choice->name);
+        if (raw && profiler_host_look_up(plan->api, plan->host, choice->name, &about) &&
+            about.description)
             choice->description = about.description;
-        if (!choice->description)
-            choice->description = choice->name;
     }
 }
 
