@@ -34,7 +34,7 @@ def forget():
 @kept
 def trace(path):
     """The trace as the independent reader sees it."""
-    return mpt.Trace(pathlib.Path(path).read_bytes())
+    return mpt.Trace(pathlib.Path(path).read_bytes(), check=True)
 
 
 @kept

@@ -391,16 +391,16 @@ def read_tables(document=DOCUMENT):
     return tables
 
 
-def time_bounds(columns, values):
-    """Least time that is not 0 and greatest time of a chunk, ends included (section 4)."""
-    begins, ends = [], []
-    for (_, _, kind), column in zip(columns, values):
-        if kind == "time":
-            begins.extend(column)
-            latest = column
-        elif kind == "duration":
-            ends.extend(begin + length & MASK for begin, length in zip(latest, column))
-    return min(filter(None, begins), default=0), max(begins + ends, default=0)
+def time_bounds(columns):
+    """Least START that is not 0 and greatest end of a chunk (section 4)."""
+    start = next((entry for entry in columns.entries.values() if entry.codec == START), None)
+    if not start:
+        return 0, 0
+    begins = columns.get(start.id, False)
+    lengths = columns.get(start.partner, False) if start.partner else [0] * len(begins)
+    rows = [(begin, max(begin, begin + length & MASK))
+            for begin, length in zip(begins, lengths) if begin]
+    return min((begin for begin, _ in rows), default=0), max((end for _, end in rows), default=0)
 
 
 class Trace:
@@ -482,7 +482,7 @@ class Trace:
             values = [decoded.get(column, kind == "text") for column, _, kind in columns]
             known = decoded.entries.keys() <= {column for column, *_ in columns}
             need(not (self.check and known)
-                 or time_bounds(columns, values) == (chunk.least, chunk.greatest),
+                 or time_bounds(decoded) == (chunk.least, chunk.greatest),
                  f"times of chunk {chunk.sequence} not those of its header")
             self.rows[name].extend(zip(*values))
         self.chunks.append(chunk)

@@ -288,15 +288,17 @@ class Files(unittest.TestCase):
                         self.assertTrue(all(0 <= value <= mpt.MASK for value in values))
 
     def test_real_traces(self):
-        """Real traces are sound, and damage to them is seen."""
+        """Real traces are sound, and damage to them is seen, or is in a bit that zstd ignores."""
         chance = random.Random(2)
         for path in filter(None, os.environ.get("MPT_TRACES", "").split(":")):
             data = pathlib.Path(path).read_bytes()
-            self.assertEqual(mpt.Trace(data, TABLES, True).damage, [])
+            sound = mpt.Trace(data, TABLES, True)
+            self.assertEqual(sound.damage, [])
             for _ in range(20):
                 broken = bytearray(data)
                 broken[chance.randrange(len(broken))] ^= 1 << chance.randrange(8)
-                self.assertTrue(mpt.Trace(bytes(broken), TABLES).damage)
+                trace = mpt.Trace(bytes(broken), TABLES)
+                self.assertTrue(trace.damage or trace.rows == sound.rows)
 
 
 class Program(unittest.TestCase):
