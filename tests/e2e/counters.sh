@@ -75,7 +75,7 @@ P
 
 "$miniprof" kernels kernels.mpt >kernels.kernels 2>&1
 like "kernels: columns of miniprof kernels" \
-    'Tensor +SMs +TActive +DRAM +[+]- +PCIe +Bound by +Name' \
+    'Tensor +SMs +TActive +DRAM +[+]- +PCIe in +PCIe out +Bound by +Name' \
     "$(grep -m1 'Time(%)' kernels.kernels)"
 like "kernels: a row of miniprof kernels" \
     ' (49|50)\.[0-9]+% +4[45]\.[0-9]+% .* latency +gemm_layer' "$(grep gemm_layer kernels.kernels)"

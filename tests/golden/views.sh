@@ -79,6 +79,10 @@ view metrics "metrics simgpu" "metrics"
 view metrics.csv metrics "metrics --csv"
 view metrics.each metrics "metrics --each"
 
+# Counters. inference_sampled: real samples beside kernels in NVTX ranges.
+view counters inference_sampled "counters" "counters --by iteration --top 3" "kernels" \
+    "layers --top 4"
+
 # Memory. memory: pools, two GPUs, two threads; managed: migrations; inference: nothing recorded.
 view memory "memory managed simgpu inference" "memory" "memory --points 3"
 view memory.csv memory "memory --csv" "memory --csv --table peaks" "memory --csv --table pools" \

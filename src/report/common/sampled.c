@@ -20,8 +20,6 @@ static double value_of(const struct counters_brief *brief, enum sampled_cell cel
 
     if (!brief)
         return (double)NAN;
-    if (cell == SAMPLED_PCIE)
-        return brief->values[COUNTERS_RX] + brief->values[COUNTERS_TX];
     if (cell == SAMPLED_ERROR)
         return fmax(fmax(brief->errors[COUNTERS_SMS], brief->errors[COUNTERS_TENSOR]),
                     brief->errors[COUNTERS_DRAM]);
@@ -60,6 +58,7 @@ void json_sampled(struct json_writer *json, const struct counters_brief *brief)
                fact("dram_active_percent", brief, SAMPLED_DRAM),
                fact("pcie_in_bytes_per_second", brief, SAMPLED_PCIE_IN),
                fact("pcie_out_bytes_per_second", brief, SAMPLED_PCIE_OUT),
+               fact("sampled_error_percent", brief, SAMPLED_ERROR),
                fact("sm_active_error_percent", brief, SAMPLED_SMS_ERROR),
                fact("tensor_active_error_percent", brief, SAMPLED_TENSOR_ERROR),
                fact("dram_active_error_percent", brief, SAMPLED_DRAM_ERROR),
@@ -94,6 +93,6 @@ const char *sampled_text(char text[SAMPLED_BYTES], enum metric_unit unit, double
     else if (unit == METRIC_UNIT_CELSIUS)
         snprintf(text, SAMPLED_BYTES, "%.0fC", value);
     else
-        snprintf(text, SAMPLED_BYTES, "%.4g", value);
+        snprintf(text, SAMPLED_BYTES, "%s", mp_figure(value).text);
     return text;
 }

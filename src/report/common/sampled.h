@@ -11,7 +11,6 @@ enum sampled_cell {
     SAMPLED_DRAM,
     SAMPLED_PCIE_IN,
     SAMPLED_PCIE_OUT,
-    SAMPLED_PCIE, /* both */
     /* Half widths of their 95 % confidence, in the order of the means. */
     SAMPLED_SMS_ERROR,
     SAMPLED_TENSOR_ERROR,
@@ -25,7 +24,7 @@ enum sampled_cell {
 /* NULL: nothing is known. */
 struct report_cell sampled_cell(const struct counters_brief *brief, enum sampled_cell cell);
 
-/* The same but for SAMPLED_PCIE and SAMPLED_ERROR, as keys. */
+/* The same as keys. */
 void json_sampled(struct json_writer *json, const struct counters_brief *brief);
 
 /* What the column SAMPLED_ERROR is. Text only. */

@@ -52,7 +52,6 @@ enum kernels_cell {
     CELL_DRAM_ACTIVE,
     CELL_PCIE_IN,
     CELL_PCIE_OUT,
-    CELL_PCIE,
     CELL_SMS_ERROR,
     CELL_TENSOR_ERROR,
     CELL_DRAM_ERROR,
@@ -88,6 +87,11 @@ enum needs {
 #define TEXT_COLUMN(title_, kind_, width_, drop_)                                                  \
     {                                                                                              \
         .title = (title_), .kind = REPORT_CELL_##kind_, .width = (width_), .drop = (drop_)         \
+    }
+#define ROUGH_COLUMN(title_, width_, drop_)                                                        \
+    {                                                                                              \
+        .title = (title_), .kind = REPORT_CELL_PERCENT, .width = (width_), .rough = true,          \
+        .drop = (drop_)                                                                            \
     }
 
 static const struct {
@@ -165,16 +169,18 @@ static const struct {
     {CELL_SM_LIMIT, DATA, ALWAYS, COLUMN("SM Limit", "sm_limit", TEXT, 0)},
     {CELL_TENSOR_WORD, TEXT, ALWAYS, TEXT_COLUMN("Tensor", TEXT, 6, 2)},
     {CELL_TENSOR_CORES, DATA, ALWAYS, COLUMN("Tensor Cores", "tensor_cores", BOOL, 0)},
-    {CELL_SMS_ACTIVE, TEXT, SAMPLES, TEXT_COLUMN("SMs", PERCENT, 6, 2)},
+    {CELL_SMS_ACTIVE, TEXT, SAMPLES, ROUGH_COLUMN("SMs", 6, 2)},
     {CELL_SMS_ACTIVE, DATA, ALWAYS, COLUMN("SM Active(%)", "sm_active_percent", PERCENT, 0)},
-    {CELL_TENSOR_ACTIVE, TEXT, SAMPLES, TEXT_COLUMN("TActive", PERCENT, 7, 2)},
+    {CELL_TENSOR_ACTIVE, TEXT, SAMPLES, ROUGH_COLUMN("TActive", 7, 2)},
     {CELL_TENSOR_ACTIVE, DATA, ALWAYS,
      COLUMN("Tensor Active(%)", "tensor_active_percent", PERCENT, 0)},
-    {CELL_DRAM_ACTIVE, TEXT, SAMPLES, TEXT_COLUMN("DRAM", PERCENT, 6, 2)},
+    {CELL_DRAM_ACTIVE, TEXT, SAMPLES, ROUGH_COLUMN("DRAM", 6, 2)},
     {CELL_DRAM_ACTIVE, DATA, ALWAYS, COLUMN("DRAM Active(%)", "dram_active_percent", PERCENT, 0)},
-    {CELL_ERROR, TEXT, SAMPLES, TEXT_COLUMN("+-", PERCENT, 5, 3)},
-    {CELL_PCIE, TEXT, SAMPLES, TEXT_COLUMN("PCIe", THROUGHPUT, 8, 2)},
+    {CELL_ERROR, TEXT, SAMPLES, ROUGH_COLUMN("+-", 5, 3)},
+    {CELL_ERROR, DATA, ALWAYS, COLUMN("+-", "sampled_error_percent", PERCENT, 0)},
+    {CELL_PCIE_IN, TEXT, SAMPLES, TEXT_COLUMN("PCIe in", THROUGHPUT, 8, 2)},
     {CELL_PCIE_IN, DATA, ALWAYS, COLUMN("PCIe In", "pcie_in_bytes_per_second", THROUGHPUT, 0)},
+    {CELL_PCIE_OUT, TEXT, SAMPLES, TEXT_COLUMN("PCIe out", THROUGHPUT, 8, 2)},
     {CELL_PCIE_OUT, DATA, ALWAYS, COLUMN("PCIe Out", "pcie_out_bytes_per_second", THROUGHPUT, 0)},
     {CELL_SMS_ERROR, DATA, ALWAYS, COLUMN("SM Active +-", "sm_active_error_percent", PERCENT, 0)},
     {CELL_TENSOR_ERROR, DATA, ALWAYS,

@@ -32,21 +32,25 @@ static const struct report_column columns[] = {
     {.title = "SMs",
      .key = "sm_active_percent",
      .kind = REPORT_CELL_PERCENT,
+     .rough = true,
      .width = 6,
      .drop = 7},
     {.title = "TActive",
      .key = "tensor_active_percent",
      .kind = REPORT_CELL_PERCENT,
+     .rough = true,
      .width = 7,
      .drop = 7},
     {.title = "DRAM",
      .key = "dram_active_percent",
      .kind = REPORT_CELL_PERCENT,
+     .rough = true,
      .width = 6,
      .drop = 7},
     {.title = "+-",
      .key = "sampled_error_percent",
      .kind = REPORT_CELL_PERCENT,
+     .rough = true,
      .width = 5,
      .drop = 9},
     {.title = "PCIe in",
@@ -209,8 +213,9 @@ static enum mp_status print_kernels(struct report_table *table, const struct lay
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < layer->kernel_count; i++) {
         const struct layer_kernel *kernel = &layer->kernels[i];
-        int taken = fprintf(out, "%9s%10s  %8" PRIu64 " x ", "",
-                            mp_format_time(time, sizeof time, kernel->total), kernel->calls);
+        int taken =
+            fprintf(out, "%9s%10s  %8s x ", "", mp_format_time(time, sizeof time, kernel->total),
+                    mp_count(kernel->calls).text);
 
         report_put_name(out, table->view, taken > 0 ? (size_t)taken : 0, kernel->short_name);
         fputc('\n', out);
@@ -286,7 +291,7 @@ static void print_title(const struct report_out *out, const struct layers_report
     print_prefix(out, report->trace);
     fputs("Layers: device time by the NVTX ranges that launched it", out->file);
     if (report->options->iteration) {
-        fprintf(out->file, ", in %" PRIu64 " iterations \"", result->iterations);
+        fprintf(out->file, ", in %s iterations \"", mp_count(result->iterations).text);
         foreign_put_text(out->file, report->options->iteration);
         fputc('"', out->file);
     }
@@ -303,22 +308,22 @@ static void layers_print_notes(const struct report_out *out, const struct layers
     if (!result->by_position && report->sampled)
         print_sampled_note(out, report->trace);
     if (!result->by_position && !report->tree && shown < result->count)
-        print_note(out, report->trace, "%zu of %zu layers are shown.", shown, result->count);
+        print_note(out, report->trace, "%s of %s layers are shown.", mp_count(shown).text,
+                   mp_count(result->count).text);
     if (!result->by_position && result->no_calls)
         print_note(out, report->trace,
                    "No API calls in the trace: only what was captured in NVTX ranges is "
                    "known to belong to a layer.");
     if (!result->by_position && result->unlaunched && !result->no_calls)
-        print_note(out, report->trace,
-                   "%" PRIu64 " of %" PRIu64 " activities have no launching call in the trace.",
-                   result->unlaunched, result->activities);
+        print_note(out, report->trace, "%s of %s activities have no launching call in the trace.",
+                   mp_count(result->unlaunched).text, mp_count(result->activities).text);
     if (!result->by_position && result->kept)
         print_note(out, report->trace,
-                   "Too many ranges overlap in part: %" PRIu64
+                   "Too many ranges overlap in part: %s"
                    " times one was taken to be inside those around its begin.",
-                   result->kept);
+                   mp_count(result->kept).text);
     if (!result->by_position && open)
-        print_note(out, report->trace, "%" PRIu64 " of the ranges %s no end.", open,
+        print_note(out, report->trace, "%s of the ranges %s no end.", mp_count(open).text,
                    one ? "has" : "have");
 }
 

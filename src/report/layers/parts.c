@@ -65,7 +65,7 @@ static const struct report_column position_columns[] = {
     {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
     {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
-    {.title = "Position", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "Position", .kind = REPORT_CELL_ID, .width = 8},
     {.title = "Kernel", .kind = REPORT_CELL_TEXT, .width = 6, .left = true},
 };
 
@@ -121,8 +121,9 @@ static void print_positions_title(const struct report_out *out, const struct lay
 
     if (positions->count)
         print_note(out, report->trace,
-                   "Kernels by position: %zu rounds of %zu kernels, from kernel %zu on.",
-                   positions->rounds, positions->count, positions->start + 1);
+                   "Kernels by position: %s rounds of %s kernels, from kernel %zu on.",
+                   mp_count(positions->rounds).text, mp_count(positions->count).text,
+                   positions->start + 1);
     else
         print_note(out, report->trace,
                    "Kernels by position: no sequence of at least half of them repeats "

@@ -238,6 +238,30 @@ static void many_small_parts_do_not_make_a_zero(void **state)
     end();
 }
 
+/* A kernel of 4 us in samples of 100 us: one sample in which it ran says little of it, thirty say
+ * what it does. */
+static void work_of_less_than_a_sample_is_unknown(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_counter(SMS, "sm_active", 0, MP_counter_source_cupti, MP_metric_unit_percent, 0.1, 100);
+    put_range(1, 90, 20000, 0, 0);
+    put_kernel(1, "once", 1050, 1054, 1);
+    for (unsigned i = 0; i < 30; i++)
+        put_kernel(1, "often", 5050 + 200 * i, 5054 + 200 * i, i + 2);
+    put_kernel(1, "all", 12000, 13000, 40);
+    for (unsigned end = 200; end <= 15000; end += 100) {
+        bool once = end == 1100, often = end > 5000 && end <= 11000 && end % 200 == 100;
+        bool all = end > 12000 && end <= 13000;
+
+        put_value(SMS, end, 100, sampled_pack(all ? 90 : once || often ? 3 : 1, 0.1));
+    }
+    build(0);
+    assert_true(isnan(cell("once", "sm_active")->mean));
+    expect_mean("often", "sm_active", 51, 3);
+    end();
+}
+
 /* ---- What is missing ---- */
 
 static void the_time_before_the_first_sample_is_missing(void **state)
@@ -337,6 +361,7 @@ int main(void)
         cmocka_unit_test(their_parts_of_the_sms_still_add_up),
         cmocka_unit_test(a_kernel_that_samples_hardly_cover_is_unknown),
         cmocka_unit_test(many_small_parts_do_not_make_a_zero),
+        cmocka_unit_test(work_of_less_than_a_sample_is_unknown),
         cmocka_unit_test(the_time_before_the_first_sample_is_missing),
         cmocka_unit_test(readings_that_reach_beyond_a_range_cover_it),
         cmocka_unit_test(samples_before_the_first_work_are_expected_from_the_first_on),
