@@ -173,7 +173,7 @@ def processes(verdicts):
                      against("summary", whole, [laws.sheet("summary", trace) for trace in traces]))
         side = laws.sheet("summary", "--side-by-side", folder)
         for row in side:
-            for name in ("process", "of", "mean_ns", "deviation_percent"):
+            for name in ("process", "of", "mean_total_ns", "deviation_percent"):
                 del row[name]
         for row in whole:
             del row["min_ns"], row["max_ns"]

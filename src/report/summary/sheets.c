@@ -136,7 +136,7 @@ static const struct report_column part_columns[] = {
     TEXT_COLUMN("type"),
     {.title = "Time", .key = "total_ns", .kind = REPORT_CELL_TIME},
     NUMBER_COLUMN("calls"),
-    {.title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN},
+    {.title = "Mean", .key = "mean_total_ns", .kind = REPORT_CELL_MEAN},
     {.title = "Deviation", .key = "deviation_percent", .kind = REPORT_CELL_PERCENT},
     TEXT_COLUMN("of"),
     TEXT_COLUMN("name"),

@@ -199,7 +199,7 @@ static void json_row(struct json_writer *json, const struct merged_report *repor
 
     json_open_object(json);
     JSON_FACTS(json, FACT("name", row->name), FACT("calls", row->calls),
-               FACT("total_ns", row->total), FACT("mean_ns", outlier.mean),
+               FACT("total_ns", row->total), FACT("mean_total_ns", outlier.mean),
                FACT_IF("deviation_percent", off, outlier.percent),
                FACT_IF("of", off, report->set->processes[outlier.process].label));
     json_parts(json, report, parts, count);
