@@ -112,7 +112,7 @@ stdout_like <<'OUT'
 ==4242== Capture range 1 of 2
 ==4242== What if vecAdd[*]=0:
           Now            New     Difference  Difference(%)  Name
-   1.070000ms     1.020000ms   -50.000000us         -4.67%  Total
+      1.070ms        1.020ms       -50.00us         -4.67%  Total
 ==4242== *
 ==4242== *
 ==4242== *

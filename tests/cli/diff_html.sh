@@ -37,7 +37,7 @@ stdout </dev/null
 rm -f page.html
 wrong "which traces? 'miniprof diff A.mpt B.mpt'" --html page.html eager.mpt
 wrong "'eager.mpt': there is no NVTX range 'weeks'; there are for example iteration, conv1, \
-bn1, relu, maxpool; the trace has 1 capture range, 45800 kernels and copies" \
+bn1, relu, maxpool; the trace has 1 capture range, 45,800 kernels and copies" \
     --html page.html --iterations weeks eager.mpt graph.mpt
 
 # ---- The page and what is said beside it ----
@@ -47,7 +47,7 @@ code 0
 quiet
 stdout_like <<'END'
 ======== Iterations by NVTX range "iteration":
-======== Latency of B minus that of A: -6.0836ms, -85.61% of A's P50; 95% interval *: B is faster.
+======== Latency of B minus that of A: -6.084ms, -85.61% of A's P50; 95% interval *: B is faster.
 ======== Note: the interval is over the iterations of one run a side*
 END
 last="page of eager.mpt and graph.mpt"

@@ -9,8 +9,8 @@ trace flight-late
 trace plain
 
 note='==4242== Note: the flight recorder wrote this trace, triggered by'
-slow="$note a slow step (\"re?quest\" took 61.204ms, more than 52.953ms); it covers 2.0000us, \
-up to 1.5000us after that."
+slow="$note a slow step (\"re?quest\" took 61.20ms, more than 52.95ms); it covers 2.000us, \
+up to 1.500us after that."
 for report in summary info gpu-trace api-trace nvtx deps; do
     run $report flight.mpt
     code 0
@@ -22,7 +22,7 @@ run summary flight-crash.mpt
 code 1
 [ "$(head -n 2 .stdout)" = "==4242== Warning: 1 record was dropped; busy time, idle causes and \
 gains are not known.
-$note SIGSEGV; it covers 1.0000ms, up to 0ns after that." ]
+$note SIGSEGV; it covers 1.000ms, up to 0ns after that." ]
 verdict "below the warning" $?
 
 run info flight-odd.mpt
@@ -35,7 +35,7 @@ json 'd["flight"] == {"reason": "a\x1bb", "from_ns": 9, "until_ns": 8}'
 
 run info flight-late.mpt
 code 0
-head -n 1 .stdout | grep -qFx "$note SIGUSR2; it covers 2.0000us."
+head -n 1 .stdout | grep -qFx "$note SIGUSR2; it covers 2.000us."
 verdict "a trigger after the end: how long ago it was is left out" $?
 
 slow='{"reason": "slow step", "trigger_ns": 1500, "from_ns": 1000, "until_ns": 3000, '

@@ -35,10 +35,10 @@ pid                         4242
 executable                  /opt/infer
 argv                        ./infer --batch 1
 clock                       monotonic
-time span                   2.4490ms
+time span                   2.449ms
 capture ranges              2
-  range 1                   1.0000ms
-  range 2                   1.5000ms
+  range 1                   1.000ms
+  range 2                   1.500ms
 dropped                     0
 
 Table              Rows   Chunks      Bytes  Bytes/Row  Raw bytes
@@ -57,7 +57,7 @@ capture               4        2 *
 all                  40       16 *
 
 records                     15
-bytes                       $size
+bytes                       ${size%???},${size: -3}
 bytes per record            *
 END
 
@@ -83,7 +83,7 @@ trace many
 run check many.mpt
 code 0
 stdout_like <<'END'
-many.mpt: ok, [0-9]* chunks, 200040 rows
+many.mpt: ok, [0-9]* chunks, 200,040 rows
 END
 # A folder: each of its traces, copies too; what is no trace, and what is damaged, is told.
 mkdir folder none

@@ -10,10 +10,10 @@ code 0
 quiet
 stdout_like <<'END'
 ==4242== Profiling application: ./infer --batch 1
-==4242== Iterations by NVTX range "step": 100.00% of the GPU work
-==4242== 2 iterations, 800.16 a second; of 1 the next one begins before the end
+==4242== Iterations by NVTX range "step": 100.0% of the GPU work
+==4242== 2 iterations, 800.2 a second; of 1 the next one begins before the end
 Time * Share *
-latency * 100.00% *
+latency * 100.0% *
 host time *
   CUDA calls *
 GPU busy *
@@ -84,7 +84,7 @@ json '[i["iteration"] for i in d["iterations"]] == [2]'
 
 run iters --by nvtx:step nvtx.mpt
 code 0
-grep -q 'Iterations by NVTX range "step": 100.00% of the GPU work, as asked for$' .stdout
+grep -q 'Iterations by NVTX range "step": 100.0% of the GPU work, as asked for$' .stdout
 verdict "the way that was asked for" $?
 
 run iters --by nvtx:nope nvtx.mpt
@@ -139,8 +139,8 @@ stdout <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== What repeats, and how much of the GPU work it covers:
 By                           Count  Threads  Coverage   Regular     Score  Chosen
-nvtx:step                        2        1   100.00%    50.00%    50.00%     yes
-range                            2        1   100.00%    50.00%     5.00%      no
+nvtx:step                        2        1    100.0%    50.00%    50.00%     yes
+range                            2        1    100.0%    50.00%     5.00%      no
 END
 run iters --candidates --csv nvtx.mpt
 code 0
@@ -176,7 +176,7 @@ code 3
 trace plain
 run iters plain.mpt
 code 0
-grep -q 'Iterations by capture range: 100.00% of the GPU work$' .stdout
+grep -q 'Iterations by capture range: 100.0% of the GPU work$' .stdout
 verdict "capture ranges" $?
 run iters --by nvtx plain.mpt
 code 2

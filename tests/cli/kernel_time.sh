@@ -6,8 +6,8 @@
 # The plain trace has kernels of 1294567 ns, one after the other. Behind them come 100 kernels of
 # 50 us in one stream, one every 10 us: 5 ms within 1.04 ms.
 trace dependent
-line='==4242== Note: kernel times add up to 6.2946ms, 3.9600ms more than the 2.3346ms in which the'
-line+=' GPU ran kernels. Overlap: 3.9600ms within streams (programmatic dependent launch, branches'
+line='==4242== Note: kernel times add up to 6.295ms, 3.960ms more than the 2.335ms in which the'
+line+=' GPU ran kernels. Overlap: 3.960ms within streams (programmatic dependent launch, branches'
 line+=' of CUDA graphs).'
 for command in summary 'summary --per-gpu' 'summary --csv' kernels 'kernels --csv'; do
     run $command dependent.mpt
@@ -25,7 +25,7 @@ done
 # A graph launch of 50 us that was recorded as a whole is a kernel for overlap.
 run overlap dependent.mpt
 code 0
-grep -qF 'kernel times add up to 6.3446ms, 3.9600ms more than the 2.3846ms' .stdout
+grep -qF 'kernel times add up to 6.345ms, 3.960ms more than the 2.385ms' .stdout
 verdict "the line, with the graph" $?
 run overlap --json dependent.mpt
 json 'd["kernel_time"]["total_ns"] == 6344567 and d["kernel_time"]["busy_ns"] == 2384567'
@@ -36,9 +36,9 @@ json 'sum(a["busy_ns"] for a in d["devices"][0]["activities"] if a["activity"] =
 trace streams
 run summary streams.mpt
 code 0
-grep -qF 'kernel times add up to 201.29ms, 197.90ms more than the 3.3936ms in which the GPU' .stdout
+grep -qF 'kernel times add up to 201.3ms, 197.9ms more than the 3.394ms in which the GPU' .stdout
 verdict "how much" $?
-grep -q 'Overlap: 197.90ms between streams\.$' .stdout
+grep -q 'Overlap: 197.9ms between streams\.$' .stdout
 verdict "between streams" $?
 
 # In nvprof's own output there is no such line.
@@ -49,9 +49,9 @@ verdict "nvprof's output" $?
 # Processes add up; each has devices of its own.
 another dependent.mpt other.mpt 1
 run summary --merge dependent.mpt other.mpt
-grep -qF '======== Note: kernel times add up to 12.589ms, 7.9200ms more than the 4.6691ms' .stdout
+grep -qF '======== Note: kernel times add up to 12.59ms, 7.920ms more than the 4.669ms' .stdout
 verdict "two processes" $?
-grep -qF 'in which GPUs ran kernels, added up. Overlap: 7.9200ms within streams' .stdout
+grep -qF 'in which GPUs ran kernels, added up. Overlap: 7.920ms within streams' .stdout
 verdict "two processes have two GPUs" $?
 run summary --merge --json dependent.mpt other.mpt
 json 'd["kernel_time"]["beyond_busy_ns"] == 7920000'

@@ -16,8 +16,8 @@ stdout_like <<'END'
 ==4242== Capture range 2 of 2
 ==4242== Kernels by name:
 Time(%) * Shapes *
- 98.41%  1.2346ms      1 *      1   (30 1 1) * _Z4gemmILi128EEvPKfS1_Pf
-  1.59%  20.000us      1 *      1   (10 1 1) * _Z6vecAddPKfS0_Pfi
+ 98.41%   1.235ms      1 *      1   (30 1 1) * _Z4gemmILi128EEvPKfS1_Pf
+  1.59%   20.00us      1 *      1   (10 1 1) * _Z6vecAddPKfS0_Pfi
 ==4242== Tensor-core kernels, *
 ==4242== Note: 1 launch *
 ==4242== Note: the trace lacks *
@@ -25,7 +25,7 @@ END
 
 run kernels --by-name plain.mpt
 code 0
-grep -qE '^ +4\.63% +60\.000us +3 .* 2 +- +\(256 1 1\)' .stdout
+grep -qE '^ +4\.63% +60\.00us +3 .* 2 +- +\(256 1 1\)' .stdout
 verdict "two shapes of a name in one row, without a grid" $?
 
 run kernels --csv plain.mpt

@@ -74,8 +74,8 @@ stdout_like <<'END'
 ==4242== Layers: device time by the NVTX ranges that launched it, in 3 iterations "iteration".
 Time(%) *
  *us *
- 100.00  177.0000  0.000000 * 14.00000  928.5000  iteration
-  84.75  150.0000  150.0000 * iteration > conv1
+  100.0     177.0     0.000 * 14.00     928.5  iteration
+  84.75     150.0     150.0 * iteration > conv1
 
 Time(%) * Layer type
  *us
@@ -125,9 +125,9 @@ stdout <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Kernels by position: 3 rounds of 4 kernels, from kernel 1 on.
 Time(%)     Total  Calls       Avg       P50       P99  Position  Kernel
- 87.57%  150.00us      3  50.000us  50.000us  50.000us         1  gemm
-  8.76%  15.000us      3  5.0000us  5.0000us  5.0000us         2  vecAdd
-  3.50%  6.0000us      3  2.0000us  2.0000us  3.0000us         3  vecAdd
+ 87.57%   150.0us      3   50.00us   50.00us   50.00us         1  gemm
+  8.76%   15.00us      3   5.000us   5.000us   5.000us         2  vecAdd
+  3.50%   6.000us      3   2.000us   2.000us   3.000us         3  vecAdd
   0.18%     300ns      3     100ns     100ns     100ns         4  vecAdd
 END
 
@@ -139,7 +139,7 @@ stdout_like <<'END'
 ==4242== No API calls in the trace: what the NVTX ranges launched is not known; kernels by *.
 ==4242== Kernels by position: 3 rounds of 4 kernels, from kernel 1 on.
 Time(%)     Total  Calls       Avg       P50       P99  Position  Kernel
- 87.57%  150.00us      3  50.000us  50.000us  50.000us         1  gemm
+ 87.57%   150.0us      3   50.00us   50.00us   50.00us         1  gemm
 END
 run layers --top 2 --json layers-no-calls.mpt
 json '[row["position"] for row in d["positions"]] == [1, 2] and d["round_kernels"] == 4'
@@ -160,7 +160,7 @@ stdout <<'END'
 ==4242== No NVTX ranges in the trace: kernels by position instead of layers.
 ==4242== Kernels by position: no sequence of at least half of them repeats itself three times.
 Time(%)     Total  Calls       Avg       P50       P99  Position  Kernel
-100.00%  1.2946ms      4         -         -         -         -  <others>
+ 100.0%   1.295ms      4         -         -         -         -  <others>
 END
 run layers --json plain.mpt
 json 'd["by"] == "position" and not d["has_ranges"] and d["round_kernels"] == 0'

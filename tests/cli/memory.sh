@@ -23,23 +23,23 @@ stdout_like <<'END'
 
 ==2374== Alive at the peak of SimGPU (0), 1 of 6 allocations:
 *
-8.0000MiB * managed * cuMemAllocManaged  setup
+8.000MiB * managed * cuMemAllocManaged  setup
 
 ==2374== Alive at the peak of SimGPU (1), 1 of 2 allocations:
 *
-2.0000MiB * device * cuMemAlloc  -
+2.000MiB * device * cuMemAlloc  -
 
 ==2374== Alive at the peak of the host, 1 of 1 allocation:
 *
-64.000KiB * pinned * cuMemHostAlloc  setup
+64.00KiB * pinned * cuMemHostAlloc  setup
 
 ==2374== Memory pools:
 *
      3 *
 
-==2374== Not freed, 6 allocations, 9175040 bytes:
+==2374== Not freed, 6 allocations, 9,175,040 bytes:
 *
-     1  8.0000MiB   8.0000MiB  cuMemAllocManaged  setup
+     1  8.000MiB    8.000MiB  cuMemAllocManaged  setup
 
 ==2374== Allocated and freed:
 *

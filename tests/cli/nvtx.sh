@@ -18,19 +18,19 @@ stdout_like <<'END'
 ==4242==     Domain "<unnamed>"
 ==4242==       Range "open"
             Type *
-          Range:  100.00%  1.4965ms         1 * open
- GPU activities:  100.00%  20.000us         1 * _Z6vecAddPKfS0_Pfi
-      API calls:   99.46%  1.3000ms         1 * cudaStreamSynchronize
-                    0.54%  7.0000us         1 * cudaLaunchKernel
+          Range:   100.0%   1.496ms         1 * open
+ GPU activities:   100.0%   20.00us         1 * _Z6vecAddPKfS0_Pfi
+      API calls:   99.46%   1.300ms         1 * cudaStreamSynchronize
+                    0.54%   7.000us         1 * cudaLaunchKernel
 
 ==4242==       Range "step"
             Type *
-          Range:  100.00%  1.4995ms         1 * step
- GPU activities:   86.96%  20.000us         1 * _Z6vecAddPKfS0_Pfi
-                   13.04%  3.0000us         1 * [[]CUDA memcpy HtoD]
-      API calls:   99.31%  1.3000ms         1 * cudaStreamSynchronize
-                    0.53%  7.0000us         1 * cudaLaunchKernel
-                    0.15%  2.0010us         1 * cuMemcpyHtoDAsync
+          Range:   100.0%   1.500ms         1 * step
+ GPU activities:   86.96%   20.00us         1 * _Z6vecAddPKfS0_Pfi
+                   13.04%   3.000us         1 * [[]CUDA memcpy HtoD]
+      API calls:   99.31%   1.300ms         1 * cudaStreamSynchronize
+                    0.53%   7.000us         1 * cudaLaunchKernel
+                    0.15%   2.001us         1 * cuMemcpyHtoDAsync
 
 ==4242== 1 of the ranges has no end and lasts to the end of the capture range.
 END

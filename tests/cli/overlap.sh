@@ -14,7 +14,7 @@ code 0
 head -n 3 .stdout | tail -n 2 >lines
 diff - lines <<'END'
 ==4242== Capture range 2 of 2
-==4242== Overlap: window 1.4400ms, from the first to the last activity of the devices.
+==4242== Overlap: window 1.440ms, from the first to the last activity of the devices.
 END
 verdict "one capture range" $?
 

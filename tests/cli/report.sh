@@ -83,26 +83,26 @@ steps() {
 }
 
 # ---- By hand -----------------------------------------------------------------------------------
-# 20 iterations from 100 us to 2070: 20 / 1.97 ms = 10152.28 a second. Of 70 us the kernel takes 40
+# 20 iterations from 100 us to 2070: 20 / 1.97 ms = 10,152 a second. Of 70 us the kernel takes 40
 # (57.1 %), the GPU waits 9 for the launch, 6 for the synchronisation, and 15 for host code.
 forged loop < <(echo "header hostname=there"; loop 20)
 run report loop.mpt
 code 0
 quiet
-line 1 "An iteration takes 70.000us (P50 of 20), P99 70.000us: 10152.28 a second."
+line 1 "An iteration takes 70.00us (P50 of 20), P99 70.00us: 10,152 a second."
 line 2 "GPU busy 57.1 % of it, idle 42.9 %, above all waiting for the host (21.4 %)."
 line 5 "program     not known, process 4242 on there"
 line 6 "GPU         TestGPU"
-line 7 "recording   no capture range, 1.9700ms; 120 records in * bytes; whole"
+line 7 "recording   no capture range, 1.970ms; 120 records in * bytes; whole"
 line 8 'iterations  20 by NVTX range "step"; 100.0 % of GPU work'
 line 9 "cost        of recording: not known; *"
-line 11 "Where an iteration goes (mean 70.000us)"
-line 12 "  kernels run                   57.1 %   40.000us  ################"
-line 13 "  idle: launch-bound            12.9 %   9.0000us  ####"
-line 14 "  idle: waiting for the host    21.4 %   15.000us  ######"
-line 15 "  idle: synchronisation          8.6 %   6.0000us  ##"
+line 11 "Where an iteration goes (mean 70.00us)"
+line 12 "  kernels run                   57.1 %    40.00us  ################"
+line 13 "  idle: launch-bound            12.9 %    9.000us  ####"
+line 14 "  idle: waiting for the host    21.4 %    15.00us  ######"
+line 15 "  idle: synchronisation          8.6 %    6.000us  ##"
 line 16 ""
-grep -q '^  100.0 %   800.00us         20  gemm$' .stdout
+grep -q '^  100.0 %    800.0us         20  gemm$' .stdout
 verdict "the kernel" $?
 digest loop loop.mpt
 code 0
@@ -120,8 +120,8 @@ json 'd["recording_cost"]["source"] == "unknown"'
 forged baseline < <(echo "header MINIPROF_BASELINE=25%"; loop 20; steps 10 10
     echo "quality name=8 time=9 value=30"; echo "quality name=9 time=9 value=10")
 run report baseline.mpt
-line 2 "A step 'step' takes 55.000us without recording (53.000us to 58.000us), 70.000us"
-line 3 "  with it: measured in 10 steps."
+line 2 "A step 'step' takes 55.0us without recording (53.0us to 58.0us), 70.00us with"
+line 3 "  it: measured in 10 steps."
 line 6 "Note: 10 of 30 steps were not recorded, as --baseline asks."
 digest baseline baseline.mpt
 json 'd["recording_cost"] == {"source": "measured", "why_not": None, "cost_ns": 15000,
@@ -156,12 +156,12 @@ forged once < <(loop 1)
 digest once once.mpt
 json 'd["iterations"]["count"] == 1 and d["latency"]["throughput_per_second"] is None'
 run report --iterations nvtx:step once.mpt
-line 1 "The only iteration takes 70.000us."
+line 1 "The only iteration takes 70.00us."
 forged whole < <(loop 1 | grep -v nvtx)
 digest whole whole.mpt
 json 'd["iterations"]["by"] == "whole" and d["notes"][0]["note"] == "no_iterations"'
 run report whole.mpt
-line 1 "What was recorded takes 55.000us; no iterations were found in it."
+line 1 "What was recorded takes 55.00us; no iterations were found in it."
 
 # ---- What is not there -------------------------------------------------------------------------
 for kind in empty calls no-api no-gpu; do
@@ -292,7 +292,7 @@ code 3
 stderr <<'END'
 miniprof report: cannot open 'nowhere.mpt': No such file or directory
 END
-line 1 "An iteration takes 70.000us *"
+line 1 "An iteration takes 70.00us *"
 run report nothing
 code 3
 stdout </dev/null

@@ -16,12 +16,12 @@ stdout <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Who called, by line, with all that was called from there:
 Time(%)  GPU time      Self  Calls  Launches   Waiting  Critical  Host code  Function
- 94.57%  87.000us       0ns     10         7  275.00us  84.000us   65.000us  <module> (main.py:10)
- 90.22%  83.000us  2.0000us      8         6  268.00us  80.000us   65.000us  train (main.py:20)
- 76.09%  70.000us  70.000us      3         3       0ns  70.000us        0ns  forward (model.py:7)
- 11.96%  11.000us  11.000us      1         1       0ns  8.0000us        0ns  backward (model.py:9)
-  4.35%  4.0000us  4.0000us      2         1  7.0000us  4.0000us        0ns  train (main.py:21)
-  5.43%  5.0000us  5.0000us      1         1       0ns  5.0000us        0ns  <no stack>
+ 94.57%   87.00us       0ns     10         7   275.0us   84.00us    65.00us  <module> (main.py:10)
+ 90.22%   83.00us   2.000us      8         6   268.0us   80.00us    65.00us  train (main.py:20)
+ 76.09%   70.00us   70.00us      3         3       0ns   70.00us        0ns  forward (model.py:7)
+ 11.96%   11.00us   11.00us      1         1       0ns   8.000us        0ns  backward (model.py:9)
+  4.35%   4.000us   4.000us      2         1   7.000us   4.000us        0ns  train (main.py:21)
+  5.43%   5.000us   5.000us      1         1       0ns   5.000us        0ns  <no stack>
 END
 
 run stacks --tree stacks.mpt
@@ -30,13 +30,13 @@ stdout_like <<'END'
 ==4242== *
 ==4242== Who called, as a tree, by line, with all that was called from there:
 Time(%)  GPU time      Self  Calls  Launches   Waiting  Critical  Host code  Function
- 94.57%  87.000us       0ns     10         7 * 65.000us  <module> (main.py:10)
- 90.22%  83.000us  2.0000us      8         6 * 65.000us    train (main.py:20)
- 76.09%  70.000us  60.000us      3         3 *      forward (model.py:7)
- 10.87%  10.000us  10.000us      1         1 *        forward (model.py:7)
- 11.96%  11.000us  11.000us      1         1 *      backward (model.py:9)
-  4.35%  4.0000us  4.0000us      2         1 * 0ns    train (main.py:21)
-  5.43%  5.0000us  5.0000us      1         1 * <no stack>
+ 94.57%   87.00us       0ns     10         7 * 65.00us  <module> (main.py:10)
+ 90.22%   83.00us   2.000us      8         6 * 65.00us    train (main.py:20)
+ 76.09%   70.00us   60.00us      3         3 *      forward (model.py:7)
+ 10.87%   10.00us   10.00us      1         1 *        forward (model.py:7)
+ 11.96%   11.00us   11.00us      1         1 *      backward (model.py:9)
+  4.35%   4.000us   4.000us      2         1 * 0ns    train (main.py:21)
+  5.43%   5.000us   5.000us      1         1 * <no stack>
 END
 
 run stacks --by file --csv stacks.mpt
@@ -166,11 +166,11 @@ code 0
 awk '{ print $(NF - 3), $(NF - 2), $(NF - 1) }' .stdout | sed -n '3,$p' >.cut && mv .cut .stdout
 stdout <<'END'
 Host code Sampled
-65.000us 23.000us <module>
-0ns 20.000us <no
-57.000us 10.000us train
-10.000us 10.000us forward
-8.0000us 8.0000us train
+65.00us 23.00us <module>
+0ns 20.00us <no
+57.00us 10.00us train
+10.00us 10.00us forward
+8.000us 8.000us train
 0ns 0ns backward
 that they stand
 END
@@ -215,7 +215,7 @@ code 0
 tail -n 2 .stdout | cut -d' ' -f2- >.cut && mv .cut .stdout
 stdout <<'END'
 No stacks in the trace: MINIPROF_STACKS=python asked for them, but no recorded call has one.
-Note: only calls of 2000000 us or more have a stack (MINIPROF_STACKS_OVER).
+Note: only calls of 2,000,000 us or more have a stack (MINIPROF_STACKS_OVER).
 END
 run summary --by line stacks-asked.mpt
 code 2
@@ -319,7 +319,7 @@ run iters stacks.mpt
 code 0
 grep -A2 'Host code of an iteration, by the line' .stdout | tail -n 1 >.cut && mv .cut .stdout
 stdout <<'END'
- 97.37%  24.667us  train (main.py:20)
+ 97.37%   24.67us  train (main.py:20)
 END
 
 # The path has the 25 us and the 40 us of them, as the column `Host code` of `stacks` does. By
@@ -330,7 +330,7 @@ grep -A2 'Host code on the critical path, by the line' .stdout >.cut && mv .cut 
 stdout <<'END'
 ==4242== Host code on the critical path, by the line from which its thread went on:
   Share  Critical path  Host code
-100.00%       65.000us  train (main.py:20)
+ 100.0%        65.00us  train (main.py:20)
 END
 run deps --parts --csv --table host_code stacks.mpt
 code 0

@@ -117,7 +117,7 @@ stdout <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Profiling result:
             Type  Time(%)      Time     Calls       Avg       Min       Max  Name
-      API calls:  100.00%  5.0000us         1  5.0000us  5.0000us  5.0000us  cudaLaunchKernel
+      API calls:   100.0%   5.000us         1   5.000us   5.000us   5.000us  cudaLaunchKernel
 END
 
 for part in --per-gpu --gpu; do
@@ -145,7 +145,7 @@ stdout <<'END'
 ==4242== Profiling result:
 No kernels were profiled.
             Type  Time(%)      Time     Calls       Avg       Min       Max  Name
-      API calls:  100.00%  5.0000us         1  5.0000us  5.0000us  5.0000us  cudaLaunchKernel
+      API calls:   100.0%   5.000us         1   5.000us   5.000us   5.000us  cudaLaunchKernel
 END
 
 # In CSV that is no row.

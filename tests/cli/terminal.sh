@@ -172,7 +172,7 @@ run layers --sort layer --top 1 "$inference"
 code 0
 run memory --sort "Total Size" --top 1 "$SOURCE/tests/data/memory.mpt"
 code 0
-has "8.0000MiB   8.0000MiB"
+has "8.000MiB    8.000MiB"
 run layers --tree --sort Total "$inference"
 code 2
 stderr <<'END'

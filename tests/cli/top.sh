@@ -7,18 +7,18 @@ run top --top 1 whole.mpt
 code 0
 quiet
 stdout_like <<'END'
-405 * 5350 records, 0 dropped  [[]ended]
+405 * 5,350 records, 0 dropped  [[]ended]
 GPU 0    70.9% busy,  70.9% since the start  NVIDIA H100 80GB HBM3
-Kernels 79343/s   HtoD *   DtoH *   other copies 0.0000B/s
+Kernels 79,343/s   HtoD *   DtoH *   other copies 0.000B/s
 Iterations "iteration"
-   now: 50, avg 228.84us, p50 229.38us, p99 245.76us
-   all: 50, avg 228.84us, p50 229.38us, p99 245.76us
+   now: 50, avg 228.8us, p50 229.4us, p99 245.8us
+   all: 50, avg 228.8us, p50 229.4us, p99 245.8us
 
     Now      Time     Calls       Avg     All  Kernel
- 25.23%  2.7599ms       250  11.040us   25.2%  conv_layer
+ 25.23%   2.760ms       250   11.04us   25.2%  conv_layer
 
     Now      Time     Calls       Avg     All  Layer (innermost NVTX range of the launch)
-  4.89%  555.89us        50  11.118us    4.9%  res2b_branch2a
+  4.89%   555.9us        50   11.12us    4.9%  res2b_branch2a
 The * has ended.
 END
 

@@ -66,7 +66,7 @@ json '[(a["kind"], a["bound_by"], a["waiting_ns"], a["critical_ns"]) for a in d[
 
 # So many lines of the report count waits that are not as they should be.
 says() { # COUNT
-    [ "$(grep -cE '^==.* [0-9]+ waits?( |$)' .stdout)" -eq "$1" ] || { grep ^== .stdout; false; }
+    [ "$(grep -cE '^==.* [0-9,]+ waits?( |$)' .stdout)" -eq "$1" ] || { grep ^== .stdout; false; }
     verdict "$1 lines about waits" $?
 }
 

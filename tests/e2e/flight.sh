@@ -157,7 +157,7 @@ same "a slow step: its begin" 20 $(($(rows slow nvtx |
 same "a slow step: begin and length are the trigger's time" "$(property slow flight_trigger_ns)" \
     $(($(property slow flight_step_start_ns) + $(property slow flight_step_ns)))
 like "a slow step: reports" 'triggered by a slow step \("it" took [2-9]\.[0-9]*ms, more than '\
-'1\.0000ms\)' "$("$miniprof" summary slow.mpt 2>&1)"
+'1\.000ms\)' "$("$miniprof" summary slow.mpt 2>&1)"
 profile other MINIPROF_FLIGHT=30s MINIPROF_SLOW_STEP=1ms MINIPROF_STEP=it -- \
     "$steps" init "${quick[@]}" push=other beta=1000 sync pop
 same "a slow range of another name" "" "$(traces other)"

@@ -109,13 +109,13 @@ def compare_hot(digest, summary):
 
 
 def time_text(ns):
-    """As nvprof prints times."""
+    """With four digits."""
     unit, scale = next((u, s) for u, s in (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1))
                        if ns >= s or s == 1)
     if unit == "ns":
         return f"{ns}ns"
-    number = f"{ns / scale:#.{6 if unit == 's' else 5}g}".rstrip(".")
-    return number + unit
+    number = ns / scale
+    return (f"{number:,.0f}" if number >= 999.95 else f"{number:#.4g}") + unit
 
 
 def compare_texts(program, path, digest):

@@ -24,8 +24,8 @@ function said(page, command) {
 // As the page writes times, worked out in another way.
 function time(ns) {
     const [unit, scale] = ns >= 1e9 ? ["s", 1e9] : ns >= 1e6 ? ["ms", 1e6] : ["us", 1e3];
-    if (ns < 1e3) return Number.isInteger(ns) ? `${ns} ns` : `${ns.toPrecision(5)} ns`;
-    return `${(ns / scale).toPrecision(5)} ${unit}`;
+    if (ns < 1e3) return Number.isInteger(ns) ? `${ns} ns` : `${ns.toPrecision(4)} ns`;
+    return `${(ns / scale).toPrecision(4)} ${unit}`;
 }
 
 function table(page, name) {

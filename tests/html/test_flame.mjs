@@ -63,7 +63,7 @@ test("boxes are as wide as their time on the GPU", async (browser) => {
     await expectBoxes(page, GPU_TIME, 92);
     assert.equal(
         await box(page, "forward").getAttribute("aria-label"),
-        "forward (/app/model.py:7): 70.000 us, 76.09 %",
+        "forward (/app/model.py:7): 70.00 us, 76.09 %",
     );
     assert.equal(await box(page, "backward").innerText(), "backward");
     assert.equal(await page.locator(".flame .left-out").count(), 0);
@@ -115,7 +115,7 @@ test("samples have a width and a column where there are some", async (browser) =
             `${heads}`,
         );
         const text = await page.locator("#view-stacks").innerText();
-        assert.match(text, has ? /GIL held\s+15\.000 us/ : /Zero or no: .*GIL held/);
+        assert.match(text, has ? /GIL held\s+15\.00 us/ : /Zero or no: .*GIL held/);
         assert.deepEqual(page.complaints, []);
     }
 });
@@ -202,7 +202,7 @@ test("details have the place, the figures and the callers", async (browser) => {
     const text = (await details.innerText()).replace(/\s+/g, " ");
     for (const part of [
         "Where /app/model.py:7",
-        "GPU time 70.000 us, 76.09 % 60.000 us",
+        "GPU time 70.00 us, 76.09 % 60.00 us",
         "launches 3, 37.50 % 2",
         "critical path, host code 0 ns, 0.00 % 0 ns",
     ])
@@ -212,7 +212,7 @@ test("details have the place, the figures and the callers", async (browser) => {
     await details.getByRole("button", { name: "all" }).click();
     await expectBoxes(page, GPU_TIME, 92);
     await box(page, "backward").hover();
-    assert.match(await page.locator("#tip").innerText(), /backward.*\s+11\.000 us, 11\.96 %/);
+    assert.match(await page.locator("#tip").innerText(), /backward.*\s+11\.00 us, 11\.96 %/);
 });
 
 test("without stacks there is no such view", async (browser) => {

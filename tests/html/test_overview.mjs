@@ -7,8 +7,8 @@ const CALM = { reducedMotion: "reduce" };
 // As the page writes times, worked out in another way.
 function time(ns) {
     const [unit, scale] = ns >= 1e9 ? ["s", 1e9] : ns >= 1e6 ? ["ms", 1e6] : ["us", 1e3];
-    if (ns < 1e3) return Number.isInteger(ns) ? `${ns} ns` : `${ns.toPrecision(5)} ns`;
-    return `${(ns / scale).toPrecision(5)} ${unit}`;
+    if (ns < 1e3) return Number.isInteger(ns) ? `${ns} ns` : `${ns.toPrecision(4)} ns`;
+    return `${(ns / scale).toPrecision(4)} ${unit}`;
 }
 
 async function cardsOf(page) {
@@ -57,7 +57,7 @@ test("what recording costs is said where it is known", async (browser) => {
     const [estimated] = await cardsOf(await open(browser, "estimated"));
     assert.match(estimated, /P50; recording costs about 10 % of it, a rough estimate$/);
     const [measured] = await cardsOf(await open(browser, "measured"));
-    assert.match(measured, /P50; a step takes 201\.50 us without recording, measured$/);
+    assert.match(measured, /P50; a step takes 201\.5 us without recording, measured$/);
 });
 
 test("an iteration of the chart leads to the time line", async (browser) => {

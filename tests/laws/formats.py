@@ -156,6 +156,21 @@ def agrees(cell, value):
     return bool(value) and (value in cell or cell.rstrip(".") in value)  # names, shortened
 
 
+# Points in time, with all digits.
+MOMENTS = {"start_ns", "offset_ns", "begin_ns", "time_ns", "first_ns", "last_ns", "peak_ns"}
+
+
+def is_long(cell):
+    """Whether a number has more digits than people get: four, or all of a whole one with commas."""
+    number = re.match(r"[+-]?([\d,.]+)(%|[a-zA-Z]+(?:/s)?)?$", cell)
+    if not number or not laws.number_of(cell):
+        return False
+    digits = number.group(1)
+    if "." in digits:
+        return len(digits.replace(".", "").lstrip("0")) > 4
+    return bool(number.group(2)) and len(digits) > 3 and "," not in digits
+
+
 # ---- Columns ----
 
 UNIT = re.compile("_(ns|percent|bytes|bytes_per_second)$")
@@ -236,7 +251,7 @@ def later(title, name, cells, rows):
     return wrong
 
 
-def columns_against(titles, cells, rows):
+def columns_against(titles, cells, rows, nvprof=False):
     """What is wrong with the columns of text; rows are paired."""
     order = sorted(rows[0], key=lambda name: list(rows[0]).index(
         name + "_x" if name + "_x" in rows[0] else name))
@@ -244,14 +259,16 @@ def columns_against(titles, cells, rows):
     for title in titles:
         shown = [cell[title] for cell in cells if title in cell]
         own = field_named(title, shown, order)
+        fields = [own] if own else [name for name in order
+                                    if column_agrees(title, name, cells, rows)]
+        if not nvprof and not MOMENTS & set(fields):
+            wrong += [f"{title}: {cell} has too many digits" for cell in shown if is_long(cell)]
         if own:
             if not column_agrees(title, own, cells, rows):
                 wrong += [f"row {i + 1}, {title}: {cell[title]} in text, {own} {row[own]} in CSV"
                           for i, (cell, row) in enumerate(zip(cells, rows))
                           if title in cell and not agrees(cell[title], row[own])][:1]
-            continue
-        fields = [name for name in order if column_agrees(title, name, cells, rows)]
-        if fields:
+        elif fields:
             unnamed.append(fields)
         else:
             wrong.append(f"{title}: no column of CSV has its cells {shown[:3]}")
@@ -334,7 +351,7 @@ LAYOUTS = {
         rows, ("process", "start_ns", "device_name", "context", "stream", "correlation", "kernel"),
         "metric", {"{}": "value"}),
     "summary --side-by-side": lambda rows: pivot(
-        rows, ("type", "mean_ns", "deviation_percent", "of", "name"),
+        rows, ("type", "mean_total_ns", "deviation_percent", "of", "name"),
         "process", {"{} Time": "total_ns", "{} Calls": "calls"}),
     "diff --positions --table positions": on_two_lines,
 }

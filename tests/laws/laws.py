@@ -165,7 +165,8 @@ def document(*arguments):
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KiB": 1024, "MiB": 1024 ** 2,
          "GiB": 1024 ** 3, "KB": 1024, "MB": 1024 ** 2, "GB": 1024 ** 3, "B/s": 1, "KB/s": 1e3,
          "MB/s": 1e6, "GB/s": 1e9, "%": 1, "": 1}
-NUMBER = re.compile(r"([+-]?\d+(?:\.(\d+))?(?:e([+-]\d+))?)(ns|us|ms|s|[KMG]i?B|B|[KMG]?B/s|%|)")
+NUMBER = re.compile(r"([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:e([+-]\d+))?)"
+                    r"(ns|us|ms|s|[KMG]i?B|B|[KMG]?B/s|%|)")
 
 
 @functools.lru_cache(maxsize=None)
@@ -177,7 +178,7 @@ def number_of(text):
         return None
     scale = UNITS[match.group(4)]
     last = 10.0 ** (int(match.group(3) or 0) - len(match.group(2) or ""))
-    return float(match.group(1)) * scale, last * scale / 2
+    return float(match.group(1).replace(",", "")) * scale, last * scale / 2
 
 
 def value_of(cell):

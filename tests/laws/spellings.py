@@ -69,7 +69,7 @@ def main():
             if len(cells) == len(rows):
                 best = formats.columns_against(
                     [title for title in titles if title not in OTHERWISE],
-                    without_parameters(cells, "Name"), rows)
+                    without_parameters(cells, "Name"), rows, nvprof=True)
         verdicts.say(f"nvprof {options}: {' '.join(report)}", best)
     return verdicts
 

@@ -49,7 +49,7 @@ class Documents(unittest.TestCase):
                 if isinstance(value, (pandas.DataFrame, pandas.Series)):
                     self.assertGreater(len(value), 0)
                 shown.append(show(value))
-        self.assertIn("<b>An iteration takes 270.07us", shown[1])
+        self.assertIn("<b>An iteration takes 270.1us", shown[1])
         self.assertIn("<svg", shown[2])
         self.assertIn("gemm_layer", "".join(shown))
         self.assertEqual(shown[-1], "None")

@@ -204,7 +204,7 @@ class Access(unittest.TestCase):
         """A report and a trace show themselves."""
         with miniprof.open(self.path) as trace:
             page = trace._repr_html_()  # pylint: disable=protected-access
-        self.assertIn("An iteration takes 228.60us", page)
+        self.assertIn("An iteration takes 228.6us", page)
         self.assertEqual(page.count("<rect"), 50)
 
     def test_without_pandas(self):

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -54,8 +55,9 @@ static enum mp_status alloc_judge(struct advise *advise, struct advise_finding *
         return MP_OK;
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "the calls are gone, and what they wait for in effect is not waited for";
-    advise_evidence(finding, "%.4g calls an iteration that allocate or free take %s",
-                    advise_mean(advise, count), advise_time(advise_mean(advise, sum)).text);
+    advise_evidence(finding, "%s calls an iteration that allocate or free take %s",
+                    mp_figure(advise_mean(advise, count)).text,
+                    advise_time(advise_mean(advise, sum)).text);
     advise_number(finding, "calls", advise_mean(advise, count));
     advise_number(finding, "calls_ns", advise_mean(advise, sum));
     advise_tally_lines(advise, tally, finding);

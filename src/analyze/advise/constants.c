@@ -172,9 +172,10 @@ static enum mp_status judge_constants(struct advise *advise, struct advise_findi
                        "iteration: the trace does not have contents";
     mp_format_size(size, sizeof size, (uint64_t)advise_mean(advise, bytes));
     advise_evidence(finding,
-                    "%.4g of %" PRIu32 " copies to the device have the same size, call and place "
+                    "%s of %s copies to the device have the same size, call and place "
                     "in each iteration, and are not the largest; %s in %s",
-                    advise_mean(advise, picked->count), constants->expected, size,
+                    mp_figure(advise_mean(advise, picked->count)).text,
+                    mp_count(constants->expected).text, size,
                     advise_time(advise_mean(advise, picked->time)).text);
     advise_number(finding, "copies", advise_mean(advise, picked->count));
     advise_number(finding, "copied_bytes", advise_mean(advise, bytes));

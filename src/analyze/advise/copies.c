@@ -144,8 +144,8 @@ enum mp_status advise_pageable_copies(struct advise *advise, struct advise_findi
     finding->assumes = "copies of 64 KiB and more reach the rate of the pinned ones in the trace, "
                        "if any; ...Async calls do not wait for theirs";
     mp_format_size(bytes, sizeof bytes, (uint64_t)advise_mean(advise, sums.all.bytes));
-    advise_evidence(finding, "%.4g copies of %s an iteration from or to pageable memory take %s",
-                    advise_mean(advise, sums.all.count), bytes,
+    advise_evidence(finding, "%s copies of %s an iteration from or to pageable memory take %s",
+                    mp_figure(advise_mean(advise, sums.all.count)).text, bytes,
                     advise_time(advise_mean(advise, sums.all.time)).text);
     line_of_rate(finding, "pageable to the device", &sums.large[TO_DEVICE]);
     line_of_rate(finding, "pinned to the device", &sums.pinned[TO_DEVICE]);
@@ -198,8 +198,8 @@ static enum mp_status judge_synchronous(struct advise *advise, struct advise_fin
         return MP_OK;
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "calls that copy to the host wait as before, the others do not wait";
-    advise_evidence(finding, "%.4g copy calls an iteration wait for their work, which takes %s",
-                    advise_mean(advise, sums.count),
+    advise_evidence(finding, "%s copy calls an iteration wait for their work, which takes %s",
+                    mp_figure(advise_mean(advise, sums.count)).text,
                     advise_time(advise_mean(advise, sums.time)).text);
     advise_number(finding, "calls", advise_mean(advise, sums.count));
     advise_number(finding, "calls_ns", advise_mean(advise, sums.time));

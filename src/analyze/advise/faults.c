@@ -133,10 +133,11 @@ static void tell(const struct advise *advise, const struct pass *pass, uint64_t 
     finding->assumes = "at best: all of it happens before, while something else runs";
     mp_format_size(bytes, sizeof bytes, (uint64_t)advise_mean(advise, pass->bytes));
     advise_evidence(finding,
-                    "an iteration has %.4g migrations of %s, %.4g groups of page faults of the "
-                    "GPU and %.4g of the CPU; their time is %s",
-                    advise_mean(advise, pass->migrations), bytes,
-                    advise_mean(advise, pass->fault_groups), advise_mean(advise, pass->cpu_faults),
+                    "an iteration has %s migrations of %s, %s groups of page faults of the "
+                    "GPU and %s of the CPU; their time is %s",
+                    mp_figure(advise_mean(advise, pass->migrations)).text, bytes,
+                    mp_figure(advise_mean(advise, pass->fault_groups)).text,
+                    mp_figure(advise_mean(advise, pass->cpu_faults)).text,
                     advise_time(advise_mean(advise, time)).text);
     advise_number(finding, "migrations", advise_mean(advise, pass->migrations));
     advise_number(finding, "migrated_bytes", advise_mean(advise, pass->bytes));

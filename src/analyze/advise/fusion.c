@@ -4,6 +4,7 @@
  *     stream   |conv|splitK|bn|relu|pool|add|relu|   ->   |conv|splitK|pool|add|
  */
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -57,10 +58,11 @@ static enum mp_status judge_fusion(struct advise *advise, struct advise_finding 
     finding->assumes = "at best: the kernels before them do their work in no time, batch "
                        "normalisation by other weights; the host code of their operators is gone";
     advise_evidence(finding,
-                    "%.4g pointwise and batch normalisation kernels an iteration (the latter: "
-                    "%.4g), right behind kernels that could do their work, take %s, %.1f %% of its "
+                    "%s pointwise and batch normalisation kernels an iteration (the latter: "
+                    "%s), right behind kernels that could do their work, take %s, %.1f %% of its "
                     "kernels' time",
-                    advise_mean(advise, picked->count), advise_mean(advise, norms),
+                    mp_figure(advise_mean(advise, picked->count)).text,
+                    mp_figure(advise_mean(advise, norms)).text,
                     advise_time(advise_mean(advise, picked->time)).text,
                     advise_picked_percent(advise, picked));
     advise_number(finding, "batch_norms", advise_mean(advise, norms));

@@ -9,6 +9,7 @@
 
 #include "analyze/advise/build.h"
 #include "analyze/kernels/kernels.h"
+#include "base/text/units.h"
 #include "model/trace/reading.h"
 
 #include "base/poison.h"
@@ -121,9 +122,9 @@ static enum mp_status judge_grids(struct advise *advise, struct advise_finding *
               "it takes now; the gain is that of the same work";
     weighted /= (double)picked->time;
     advise_evidence(finding,
-                    "%.4g kernels an iteration have fewer blocks than the GPU holds at once, %.2g "
+                    "%s kernels an iteration have fewer blocks than the GPU holds at once, %.2g "
                     "waves in the mean (by time); they take %s, %.1f %% of its kernels' time",
-                    advise_mean(advise, picked->count), weighted,
+                    mp_figure(advise_mean(advise, picked->count)).text, weighted,
                     advise_time(advise_mean(advise, picked->time)).text,
                     advise_picked_percent(advise, picked));
     advise_number(finding, "waves", weighted);

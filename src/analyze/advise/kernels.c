@@ -2,6 +2,7 @@
  * such kernels, and fusing them gains the gaps.
  */
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -92,13 +93,13 @@ static enum mp_status judge_small(struct advise *advise, struct advise_finding *
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "at best: each run becomes one kernel, which takes as long as its kernels "
                        "together; their gaps, launches and the host code of the launches are gone";
-    advise_evidence(
-        finding,
-        "%.4g runs an iteration of %.4g kernels under 5 us, back to back in one stream, "
-        "take %s, and %s lie between them",
-        advise_mean(advise, runs.count), advise_mean(advise, runs.kernels),
-        advise_time(advise_mean(advise, runs.time)).text,
-        advise_time(advise_mean(advise, runs.gaps)).text);
+    advise_evidence(finding,
+                    "%s runs an iteration of %s kernels under 5 us, back to back in one stream, "
+                    "take %s, and %s lie between them",
+                    mp_figure(advise_mean(advise, runs.count)).text,
+                    mp_figure(advise_mean(advise, runs.kernels)).text,
+                    advise_time(advise_mean(advise, runs.time)).text,
+                    advise_time(advise_mean(advise, runs.gaps)).text);
     advise_number(finding, "runs", advise_mean(advise, runs.count));
     advise_number(finding, "kernels", advise_mean(advise, runs.kernels));
     advise_number(finding, "kernels_ns", advise_mean(advise, runs.time));

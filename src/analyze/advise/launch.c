@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
@@ -101,10 +102,10 @@ static void tell_launches(const struct advise *advise, struct advise_finding *fi
     finding->assumes = "one graph launch for each stretch of launches, 0.35 us a node; no launch "
                        "calls, launch latency and host code in between";
     advise_evidence(finding,
-                    "the GPU is idle for %s of an iteration, %s; %.4g calls between its first and "
+                    "the GPU is idle for %s of an iteration, %s; %s calls between its first and "
                     "last launches take %s, host code between them %s",
                     advise_time(idle).text, advise_percent(idle, latency).text,
-                    advise_mean(advise, sum->calls),
+                    mp_figure(advise_mean(advise, sum->calls)).text,
                     advise_time(advise_mean(advise, sum->call_time)).text,
                     advise_time(advise_mean(advise, sum->host_time)).text);
     advise_number(finding, "idle_ns", idle);

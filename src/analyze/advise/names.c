@@ -128,14 +128,13 @@ static uint32_t next_most(const struct advise_tally *tally, uint32_t above)
 
 struct advise_text advise_often(double count)
 {
+    const struct mp_shown number = mp_figure(count);
     struct advise_text often;
-    char number[16];
 
-    snprintf(number, sizeof number, "%.4g", count);
-    if (strcmp(number, "1") == 0)
+    if (strcmp(number.text, "1") == 0)
         snprintf(often.text, sizeof often.text, "once");
     else
-        snprintf(often.text, sizeof often.text, "%s per iteration", number);
+        snprintf(often.text, sizeof often.text, "%.17s per iteration", number.text);
     return often;
 }
 

@@ -1,6 +1,7 @@
 /* low_precision: matrix kernels in FP32 or TF32, where 16 bits are usual.
  */
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -32,12 +33,13 @@ static enum mp_status judge_precision(struct advise *advise, struct advise_findi
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "the results stay good enough, and these kernels take half the time: half "
                        "the bytes, and tensor cores twice as fast as with TF32";
-    advise_evidence(
-        finding,
-        "%.4g matrix kernels an iteration in FP32 or TF32 take %s, %.1f %% of its "
-        "kernels' time; those in TF32: %s",
-        advise_mean(advise, picked->count), advise_time(advise_mean(advise, picked->time)).text,
-        advise_picked_percent(advise, picked), advise_time(advise_mean(advise, tf32)).text);
+    advise_evidence(finding,
+                    "%s matrix kernels an iteration in FP32 or TF32 take %s, %.1f %% of its "
+                    "kernels' time; those in TF32: %s",
+                    mp_figure(advise_mean(advise, picked->count)).text,
+                    advise_time(advise_mean(advise, picked->time)).text,
+                    advise_picked_percent(advise, picked),
+                    advise_time(advise_mean(advise, tf32)).text);
     advise_number(finding, "tf32_ns", advise_mean(advise, tf32));
     advise_number(finding, "fp32_ns", advise_mean(advise, picked->time - tf32));
     advise_picked_tell(advise, picked, finding);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -94,8 +95,8 @@ static enum mp_status judge_removal(struct advise *advise, const struct removal 
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = removal->assumes;
     advise_evidence(
-        finding, "%.4g kernels that %s take %s of an iteration, %.1f %% of its kernels' time",
-        advise_mean(advise, picked->count), removal->what,
+        finding, "%s kernels that %s take %s of an iteration, %.1f %% of its kernels' time",
+        mp_figure(advise_mean(advise, picked->count)).text, removal->what,
         advise_time(advise_mean(advise, picked->time)).text, advise_picked_percent(advise, picked));
     advise_picked_tell(advise, picked, finding);
     return MP_OK;

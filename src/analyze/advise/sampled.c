@@ -11,6 +11,7 @@
 #include "analyze/advise/build.h"
 #include "analyze/counters/counters.h"
 #include "base/text/strings.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -283,8 +284,8 @@ static void tell(const struct advise *advise, struct advise_finding *finding,
         snprintf(values, sizeof values, "%.3g %s", value_of(judged, rule->shown), rule->meaning);
         advise_number(finding, "sampled_percent", value_of(judged, rule->shown));
     }
-    advise_evidence(finding, "%.4g %s an iteration take %s%s%s%s",
-                    advise_mean(advise, picked->count), rule->what,
+    advise_evidence(finding, "%s %s an iteration take %s%s%s%s",
+                    mp_figure(advise_mean(advise, picked->count)).text, rule->what,
                     advise_time(advise_mean(advise, picked->time)).text, *values ? ", with " : "",
                     values, *values ? " in the mean" : "");
     advise_picked_tell(advise, picked, finding);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -199,9 +200,9 @@ static void say_slow(struct advise *advise, const struct slow *slow, double crit
 
     advise_evidence(finding,
                     "kernels of this layer take %s of an iteration, %.1f %% of its GPU time and "
-                    "%.1f %% of the critical path; the median of %zu other layers%s takes %s; if "
+                    "%.1f %% of the critical path; the median of %s other layers%s takes %s; if "
                     "they took no time, an iteration would gain %s",
-                    advise_time(time).text, share, critical, slow->others,
+                    advise_time(time).text, share, critical, mp_count(slow->others).text,
                     slow->of_type ? " of its type" : "", advise_time(median).text,
                     advise_time((double)bound).text);
     advise_number(finding, "layer_ns", time);
@@ -400,10 +401,11 @@ enum mp_status advise_reformat_layers(struct advise *advise, struct advise_findi
     finding->assumes = "these layers are gone: their kernels and copies take no time, nor do the "
                        "calls that launch them outside graphs";
     advise_evidence(finding,
-                    "layers that only reformat or copy, %zu of them, take %s of an iteration, "
-                    "%.1f %% of its GPU time; kernels and copies in them: %.4g",
-                    count, advise_time(advise_mean(advise, time)).text,
-                    100 * (double)time / (double)layers->time, advise_mean(advise, activities));
+                    "layers that only reformat or copy, %s of them, take %s of an iteration, "
+                    "%.1f %% of its GPU time; kernels and copies in them: %s",
+                    mp_count(count).text, advise_time(advise_mean(advise, time)).text,
+                    100 * (double)time / (double)layers->time,
+                    mp_figure(advise_mean(advise, activities)).text);
     advise_number(finding, "layers", (double)count);
     advise_number(finding, "activities", advise_mean(advise, activities));
     advise_number(finding, "layers_ns", advise_mean(advise, time));

@@ -8,6 +8,7 @@
 
 #include "analyze/advise/build.h"
 #include "base/data/sort.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -201,11 +202,12 @@ static enum mp_status streams_judge(struct advise *advise, struct advise_finding
     finding->assumes = "what has no dependency but this order is independent, and kernels that run "
                        "at once do not slow each other down";
     advise_evidence(finding,
-                    "no two streams compute at once; an iteration has %.4g kernels that wait for "
-                    "the default stream, %.4g waits for one stream before a launch on another, "
-                    "%.4g graph nodes behind one that they do not need",
-                    advise_mean(advise, serial.by_default_stream),
-                    advise_mean(advise, serial.by_host), advise_mean(advise, serial.by_graph));
+                    "no two streams compute at once; an iteration has %s kernels that wait for "
+                    "the default stream, %s waits for one stream before a launch on another, "
+                    "%s graph nodes behind one that they do not need",
+                    mp_figure(advise_mean(advise, serial.by_default_stream)).text,
+                    mp_figure(advise_mean(advise, serial.by_host)).text,
+                    mp_figure(advise_mean(advise, serial.by_graph)).text);
     advise_number(finding, "by_default_stream", advise_mean(advise, serial.by_default_stream));
     advise_number(finding, "by_host", advise_mean(advise, serial.by_host));
     advise_number(finding, "by_graph", advise_mean(advise, serial.by_graph));

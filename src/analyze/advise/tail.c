@@ -1,5 +1,6 @@
 /* Iterations that take much longer than the others, and what takes the additional time. */
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -114,9 +115,9 @@ enum mp_status advise_tail(struct advise *advise, struct advise_finding *finding
     finding->gain = tail.excess / advise->iterations->count;
     finding->assumes = "the outliers take as long as the median iteration; mean of all iterations";
     advise_evidence(finding,
-                    "%llu of %zu iterations are outliers, together %s longer than the median one; "
+                    "%s of %s iterations are outliers, together %s longer than the median one; "
                     "P99 is %s, P50 %s",
-                    (unsigned long long)tail.count, advise->iterations->count,
+                    mp_count(tail.count).text, mp_count(advise->iterations->count).text,
                     advise_time((double)tail.excess).text, advise_time((double)latency->p99).text,
                     advise_time((double)latency->p50).text);
     advise_number(finding, "outliers", (double)tail.count);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/advise/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -112,9 +113,9 @@ static enum mp_status wait_judge(struct advise *advise, struct advise_finding *f
     finding->assumes = "the calls are gone; the host reads nothing that the GPU wrote to mapped or "
                        "managed memory before them";
     advise_evidence(finding,
-                    "%.4g calls an iteration wait for %s, then the host goes on to launch; no copy "
+                    "%s calls an iteration wait for %s, then the host goes on to launch; no copy "
                     "to or from the host was among what they waited for",
-                    advise_mean(advise, waits.count),
+                    mp_figure(advise_mean(advise, waits.count)).text,
                     advise_time(advise_mean(advise, waits.time)).text);
     advise_number(finding, "calls", advise_mean(advise, waits.count));
     advise_number(finding, "waiting_ns", advise_mean(advise, waits.time));

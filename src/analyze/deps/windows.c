@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/deps/build.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -261,8 +262,8 @@ enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
     }
     deps_windows_free(windows);
     return mp_error_set(error, MP_ERR_ARGUMENT,
-                        "there is no capture range %" PRIu64 "; the trace has %zu", range,
-                        ranges_count(&deps->ranges));
+                        "there is no capture range %" PRIu64 "; the trace has %s", range,
+                        mp_count(ranges_count(&deps->ranges)).text);
 }
 
 void deps_windows_free(struct deps_windows *windows)

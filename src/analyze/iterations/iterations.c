@@ -5,6 +5,7 @@
 #include "analyze/iterations/build.h"
 
 #include "base/data/reserve.h"
+#include "base/text/units.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,10 +149,11 @@ static enum mp_status say_none(struct iterations_finder *finder)
 {
     const struct deps *deps = finder->deps;
     size_t ranges = ranges_count(&deps->ranges);
-    char has[96];
+    char has[128];
 
-    snprintf(has, sizeof has, "; the trace has %zu capture range%s, %" PRIu32 " kernels and copies",
-             ranges, ranges == 1 ? "" : "s", deps->count - deps->host_count);
+    snprintf(has, sizeof has, "; the trace has %s capture range%s, %s kernels and copies",
+             mp_count(ranges).text, ranges == 1 ? "" : "s",
+             mp_count(deps->count - deps->host_count).text);
     if (strlen(finder->none) + strlen(has) >= MP_ERROR_TEXT_BYTES)
         *has = '\0';
     return mp_error_set(finder->error, MP_ERR_ARGUMENT, "%s%s", finder->none, has);

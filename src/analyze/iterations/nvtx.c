@@ -13,6 +13,7 @@
 
 #include "analyze/iterations/build.h"
 #include "analyze/nvtx/nvtx.h"
+#include "base/text/units.h"
 #include "model/nvtx/ranges.h"
 
 #include "base/poison.h"
@@ -258,8 +259,8 @@ static void say_none(struct iterations_finder *finder, const struct nvtx_ranges 
     if (found->count)
         snprintf(text, size, "no NVTX range '%.40s' begins in the capture range", name);
     else if (found->unfinished)
-        snprintf(text, size, "no NVTX range '%.40s' ends inside the trace (%zu begin)", name,
-                 found->unfinished);
+        snprintf(text, size, "no NVTX range '%.40s' ends inside the trace (%s begin)", name,
+                 mp_count(found->unfinished).text);
     else if (*found->others)
         snprintf(text, size, "there is no NVTX range '%.40s'; there are for example %s", name,
                  found->others);

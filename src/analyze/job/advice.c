@@ -186,9 +186,9 @@ static void describe_rank(const struct work *work, const struct lateness *rank,
     }
     mp_format_time(text, sizeof text, late ? sum / late : by_iteration(work, rank->sum));
     advise_evidence(finding,
-                    "rank %" PRIu32 " is late to %zu of %zu iterations (%.0f %%), by %s on "
+                    "rank %" PRIu32 " is late to %s of %s iterations (%.0f %%), by %s on "
                     "average; where it could save that time, an iteration:",
-                    work->job->deps.ranks[rank->process], late, count,
+                    work->job->deps.ranks[rank->process], mp_count(late).text, mp_count(count).text,
                     100.0 * (double)late / (double)count, text);
     advise_number(finding, "rank", work->job->deps.ranks[rank->process]);
     advise_number(finding, "late_iterations", (double)late);
@@ -235,9 +235,9 @@ static void judge_bubbles(struct work *work, const struct job_usage *usage)
     finding.assumes = "the stage that waits least has always work";
     mp_format_time(text, sizeof text, by_iteration(work, sum / usage->count));
     advise_evidence(&finding,
-                    "a GPU is idle for %s of an iteration, in the mean of %zu ranks, because a "
+                    "a GPU is idle for %s of an iteration, in the mean of %s ranks, because a "
                     "receive waits for its send or a send for its receive",
-                    text, usage->count);
+                    text, mp_count(usage->count).text);
     advise_number(&finding, "bubbles_ns", (double)by_iteration(work, sum / usage->count));
     advise_add(work->advice, &finding);
 }

@@ -4,32 +4,73 @@
  */
 #include "base/text/units.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/poison.h"
 
 #define EXPONENT_FROM  1000.0
 #define EXPONENT_BELOW 0.01 /* without a unit: nvprof prints 9.93e-03, but 0.015576 */
 #define NUMBER_WIDTH   8
+#define OWN_DIGITS     4
+#define MOST_PLACES    5 /* behind the point, which four digits of 0.01 take */
 
-/* Prints `value` with `precision` digits behind the point; returns the length. */
-static int print_number(char *out, size_t size, double value, int precision, enum mp_style style)
+/* Prints `value` with `precision` digits behind the point, as nvprof; returns the length. */
+static int print_number(char *out, size_t size, double value, int precision)
 {
-    if (style == MP_STYLE_NVPROF && value >= EXPONENT_FROM)
+    if (value >= EXPONENT_FROM)
         return snprintf(out, size, "%.*e", precision, value);
     return snprintf(out, size, "%.*f", precision, value);
 }
 
-/* Prints `value` with as many digits as `width` characters hold. */
-static void fit(char *out, size_t size, double value, int width, enum mp_style style)
+/* nvprof's: as many digits as `width` characters hold. */
+static void fit(char *out, size_t size, double value, int width)
 {
     int precision;
 
     for (precision = width - 2; precision > 0; precision--) {
-        if (print_number(out, size, value, precision, style) <= width)
+        if (print_number(out, size, value, precision) <= width)
             return;
     }
-    print_number(out, size, value, 0, style);
+    print_number(out, size, value, 0);
+}
+
+/* Copies the whole number `digits`, with a sign or not, and a comma before each three. */
+static void separate(char *out, size_t size, const char *digits)
+{
+    size_t length = strlen(digits), used = 0;
+
+    for (size_t i = 0; i < length && used + 1 < size; i++) {
+        bool first = i == 0 || digits[i - 1] == '-';
+        if (!first && (length - i) % 3 == 0)
+            out[used++] = ',';
+        if (used + 1 < size)
+            out[used++] = digits[i];
+    }
+    if (size)
+        out[used] = '\0';
+}
+
+const char *mp_show_places(char *buffer, size_t size, double value, int places)
+{
+    static const double next[MOST_PLACES + 1] = {0, 999.95, 99.995, 9.9995, 0.99995, 0.099995};
+    double magnitude = value < 0 ? -value : value;
+    char whole[MP_FORMATTED_BYTES];
+
+    while (places > 0 && magnitude >= next[places])
+        places--;
+    if (places > 0) {
+        snprintf(buffer, size, "%.*f", places, value);
+        return buffer;
+    }
+    snprintf(whole, sizeof whole, magnitude < 1e15 ? "%.0f" : "%.3e", value);
+    if (magnitude < 1e15)
+        separate(buffer, size, whole);
+    else
+        snprintf(buffer, size, "%s", whole);
+    return buffer;
 }
 
 static const char *print_fitted(char *buffer, size_t size, double value, int width,
@@ -37,9 +78,51 @@ static const char *print_fitted(char *buffer, size_t size, double value, int wid
 {
     char number[MP_FORMATTED_BYTES];
 
-    fit(number, sizeof(number), value, width, style);
+    if (style == MP_STYLE_OWN)
+        mp_show_places(number, sizeof(number), value, value > 0 ? MOST_PLACES : OWN_DIGITS - 1);
+    else
+        fit(number, sizeof(number), value, width);
     snprintf(buffer, size, "%s%s", number, unit);
     return buffer;
+}
+
+const char *mp_show_count(char *buffer, size_t size, uint64_t count, enum mp_style style)
+{
+    char digits[MP_FORMATTED_BYTES];
+
+    snprintf(digits, sizeof digits, "%" PRIu64, count);
+    if (style == MP_STYLE_OWN)
+        separate(buffer, size, digits);
+    else
+        snprintf(buffer, size, "%s", digits);
+    return buffer;
+}
+
+struct mp_shown mp_count(uint64_t count)
+{
+    struct mp_shown shown;
+
+    mp_show_count(shown.text, sizeof shown.text, count, MP_STYLE_OWN);
+    return shown;
+}
+
+struct mp_shown mp_figure(double value)
+{
+    struct mp_shown shown;
+
+    if (value >= 999.95)
+        mp_show_places(shown.text, sizeof shown.text, value, 0);
+    else
+        snprintf(shown.text, sizeof shown.text, "%.*g", OWN_DIGITS, value);
+    return shown;
+}
+
+struct mp_shown mp_rounded(double value)
+{
+    struct mp_shown shown;
+
+    mp_show_places(shown.text, sizeof shown.text, value, 2);
+    return shown;
 }
 
 const char *mp_show_time(char *buffer, size_t size, uint64_t ns, enum mp_style style)
@@ -72,6 +155,38 @@ const char *mp_format_time_mean(char *buffer, size_t size, double ns)
     return mp_format_time(buffer, size, mp_whole_ns(ns));
 }
 
+int mp_places_within(double error)
+{
+    int places = 0;
+
+    while (places < OWN_DIGITS - 1 && error < 10) {
+        error *= 10;
+        places++;
+    }
+    return places;
+}
+
+const char *mp_format_time_within(char *buffer, size_t size, uint64_t ns, double error)
+{
+    static const struct {
+        double ns;
+        const char *name;
+    } units[] = {{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
+    char number[MP_FORMATTED_BYTES];
+    double step = 1;
+    size_t unit = 0;
+
+    while (step * 100 <= error && step < 1e18)
+        step *= 10;
+    ns = (uint64_t)step * mp_whole_ns((double)ns / step);
+    while (unit < 3 && (double)ns >= units[unit + 1].ns)
+        unit++;
+    mp_show_places(number, sizeof number, (double)ns / units[unit].ns,
+                   mp_places_within(10 * step / units[unit].ns));
+    snprintf(buffer, size, "%s%s", number, units[unit].name);
+    return buffer;
+}
+
 const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns)
 {
     if (ns < 1000)
@@ -82,6 +197,19 @@ const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns)
         snprintf(buffer, size, "%.6fms", (double)ns / 1e6);
     else
         snprintf(buffer, size, "%.6fs", (double)ns / 1e9);
+    return buffer;
+}
+
+const char *mp_format_moment(char *buffer, size_t size, uint64_t ns)
+{
+    if (ns < 1000)
+        snprintf(buffer, size, "%uns", (unsigned)ns);
+    else if (ns < 1000000)
+        snprintf(buffer, size, "%.3fus", (double)ns / 1e3);
+    else if (ns < 1000000000)
+        snprintf(buffer, size, "%.6fms", (double)ns / 1e6);
+    else
+        snprintf(buffer, size, "%" PRIu64 ".%09" PRIu64 "s", ns / 1000000000, ns % 1000000000);
     return buffer;
 }
 
@@ -173,12 +301,25 @@ const char *mp_show_number(char *buffer, size_t size, double value, enum mp_styl
     if (value > 0 && value < EXPONENT_BELOW)
         snprintf(buffer, size, "%.2e", value);
     else
-        fit(buffer, size, value, NUMBER_WIDTH, style);
+        print_fitted(buffer, size, value, NUMBER_WIDTH, "", style);
     return buffer;
 }
 
-const char *mp_format_percent(char *buffer, size_t size, double percent)
+const char *mp_show_percent(char *buffer, size_t size, double percent, enum mp_style style)
 {
-    snprintf(buffer, size, "%.2f%%", percent);
+    char number[MP_FORMATTED_BYTES];
+
+    if (style == MP_STYLE_OWN)
+        snprintf(buffer, size, "%s%%", mp_show_places(number, sizeof number, percent, 2));
+    else
+        snprintf(buffer, size, "%.2f%%", percent);
     return buffer;
+}
+
+struct mp_shown mp_percent(double percent)
+{
+    struct mp_shown shown;
+
+    mp_show_percent(shown.text, sizeof shown.text, percent, MP_STYLE_OWN);
+    return shown;
 }

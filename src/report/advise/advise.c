@@ -176,13 +176,13 @@ static void put_head(const struct report_out *out, const struct advise_report *r
     print_prefix(out, iterations->trace);
     mp_format_time(p50, sizeof p50, iterations->summary->statistics[ITERATION_LATENCY].p50);
     mp_format_time(step, sizeof step, advice->step);
-    fprintf(out->file, "%zu %s%s, latency P50 %s", count, requests ? "request" : "iteration",
-            count == 1 ? "" : "s", p50);
+    fprintf(out->file, "%s %s%s, latency P50 %s", mp_count(count).text,
+            requests ? "request" : "iteration", count == 1 ? "" : "s", p50);
     if (count > 1 && !requests)
         fprintf(out->file, ", %s from end to end (P50)", step);
     if (advice->judged < count)
-        fprintf(out->file, "; %zu outlier%s left out of gains", count - advice->judged,
-                count - advice->judged == 1 ? "" : "s");
+        fprintf(out->file, "; %s outlier%s left out of gains",
+                mp_count(count - advice->judged).text, count - advice->judged == 1 ? "" : "s");
     fputc('\n', out->file);
     print_iterations_headline(out, iterations);
     print_recording_cost(out, iterations->trace, iterations->baseline, iterations->recording_cost);
@@ -245,9 +245,9 @@ static void put_findings(const struct report_out *out, const struct mp_trace *tr
     print_prefix(out, trace);
     if (advice->count)
         fprintf(out->file,
-                "%zu finding%s, estimates before bounds; each gain is of its change alone: they do "
+                "%s finding%s, estimates before bounds; each gain is of its change alone: they do "
                 "not add up\n",
-                advice->count, advice->count == 1 ? "" : "s");
+                mp_count(advice->count).text, advice->count == 1 ? "" : "s");
     else
         fputs("No findings.\n", out->file);
     for (size_t i = 0; i < advice->count; i++)

@@ -15,8 +15,8 @@ static void put_job_head(const struct report_out *out, const struct advise_job_r
 
     print_job_head(out, report->job);
     if (report_has_titles(out))
-        fprintf(out->file, "======== %zu iteration%s of rank %" PRIu32 ", mean %s\n",
-                report->iterations, report->iterations == 1 ? "" : "s", report->rank,
+        fprintf(out->file, "======== %s iteration%s of rank %" PRIu32 ", mean %s\n",
+                mp_count(report->iterations).text, report->iterations == 1 ? "" : "s", report->rank,
                 mp_format_time(step, sizeof step, report->advice->step));
 }
 

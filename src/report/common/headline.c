@@ -17,8 +17,8 @@ static void add_ranges(const struct iterations_headline *headline, char text[HEA
     for (size_t i = 0; i < headline->kind_count; i++) {
         const struct iterations_kind *kind = &headline->kinds[i];
 
-        ADD(text, "%s %s in range %" PRIu64 " (P50 of %" PRIu64 ")", i ? "," : "",
-            mp_format_time(time, sizeof time, kind->p50), kind->range, kind->count);
+        ADD(text, "%s %s in range %" PRIu64 " (P50 of %s)", i ? "," : "",
+            mp_format_time(time, sizeof time, kind->p50), kind->range, mp_count(kind->count).text);
     }
 }
 
@@ -30,12 +30,12 @@ static void add_modes(const struct iterations_headline *headline, char text[HEAD
     for (size_t i = 0; i < headline->kind_count; i++)
         all += headline->kinds[i].count;
     for (size_t i = 0; i < headline->kind_count; i++)
-        ADD(text, "%s %s (%" PRIu64 " of %" PRIu64 ")",
+        ADD(text, "%s %s (%s of %s)",
             !i                              ? ""
             : i + 1 == headline->kind_count ? " or"
                                             : ",",
-            mp_format_time(time, sizeof time, headline->kinds[i].p50), headline->kinds[i].count,
-            all);
+            mp_format_time(time, sizeof time, headline->kinds[i].p50),
+            mp_count(headline->kinds[i].count).text, mp_count(all).text);
 }
 
 const char *describe_headline(const struct iterations_headline *headline, const char *unit,
@@ -51,8 +51,8 @@ const char *describe_headline(const struct iterations_headline *headline, const 
     else if (headline->split == ITERATIONS_BY_MODE)
         add_modes(headline, text);
     else
-        ADD(text, " %s (P50 of %zu)", mp_format_time(time, sizeof time, headline->p50),
-            headline->count);
+        ADD(text, " %s (P50 of %s)", mp_format_time(time, sizeof time, headline->p50),
+            mp_count(headline->count).text);
     if (headline->queued)
         ADD(text, "; queued ahead, its latency is %s", mp_format_time(time, sizeof time, latency));
     return text;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
 
@@ -21,7 +22,7 @@ static void choose_columns(const struct host_code *host, struct report_column co
         {.title = "Host code", .key = "frame", .kind = REPORT_CELL_TEXT, .left = true},
         {.title = "Function", .key = "function", .kind = REPORT_CELL_TEXT, .left = true},
         {.title = "File", .key = "file", .kind = REPORT_CELL_TEXT, .left = true},
-        {.title = "Line", .key = "line", .kind = REPORT_CELL_COUNT},
+        {.title = "Line", .key = "line", .kind = REPORT_CELL_ID},
     };
     static const struct report_column mean = {
         .title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 8};
@@ -86,7 +87,7 @@ void print_host_code(const struct report_out *out, const struct host_code *host)
         print_prefix(out, host->trace);
         fprintf(out->file, "%s, by the line from which its thread went on", host->title);
         if (count < all)
-            fprintf(out->file, ", the first %zu of %zu", count, all);
+            fprintf(out->file, ", the first %s of %s", mp_count(count).text, mp_count(all).text);
         fputs(":\n", out->file);
     }
     report_begin(&table, out, columns, report_has_titles(out) ? TEXT_COLUMNS : COLUMNS);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/text/foreign.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 

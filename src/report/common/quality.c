@@ -7,6 +7,7 @@
 
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
+#include "base/text/units.h"
 #include "report/common/flight.h"
 
 #include "base/poison.h"
@@ -29,10 +30,10 @@ void print_profiled_note(const struct report_out *out, const struct mp_trace *tr
         return;
     print_prefix(out, trace);
     fprintf(out->file,
-            "Note: %" PRIu64
+            "Note: %s"
             " kernel%s run again for metrics: the times of %s are the profiler's, and "
             "launching calls waited for all passes.\n",
-            quality->profiled, quality->profiled == 1 ? " was" : "s were",
+            mp_count(quality->profiled).text, quality->profiled == 1 ? " was" : "s were",
             quality->profiled == 1 ? "it" : "these");
 }
 
@@ -43,9 +44,9 @@ void print_baseline_note(const struct report_out *out, const struct mp_trace *tr
         return;
     print_prefix(out, trace);
     fprintf(out->file,
-            "Note: %" PRIu64 " of %" PRIu64 " steps were not recorded, as --baseline asks: what is "
+            "Note: %s of %s steps were not recorded, as --baseline asks: what is "
             "counted here is of the others.\n",
-            quality->baseline_unrecorded, quality->baseline_steps);
+            mp_count(quality->baseline_unrecorded).text, mp_count(quality->baseline_steps).text);
 }
 
 void print_callbacks_note(const struct report_out *out, const struct mp_trace *trace,
@@ -65,16 +66,17 @@ static void print_device_notes(const struct report_out *out, const struct mp_tra
     if (graphs) {
         print_prefix(out, trace);
         fprintf(out->file,
-                "Note: %" PRIu64 " CUDA graph%s made that the device may launch by itself: such "
+                "Note: %s CUDA graph%s made that the device may launch by itself: such "
                 "launches are not in the trace.\n",
-                graphs, graphs == 1 ? " was" : "s were");
+                mp_count(graphs).text, graphs == 1 ? " was" : "s were");
     }
     if (quality->conditional_graphs) {
         print_prefix(out, trace);
         fprintf(out->file,
-                "Note: %" PRIu64 " CUDA graph%s made with conditional nodes: what their bodies run "
+                "Note: %s CUDA graph%s made with conditional nodes: what their bodies run "
                 "again on the device may be missing.\n",
-                quality->conditional_graphs, quality->conditional_graphs == 1 ? " was" : "s were");
+                mp_count(quality->conditional_graphs).text,
+                quality->conditional_graphs == 1 ? " was" : "s were");
     }
 }
 
@@ -99,7 +101,7 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
     }
     if (range) {
         print_prefix(out, trace);
-        fprintf(out->file, "Capture range %" PRIu64 " of %zu\n", range, range_count);
+        fprintf(out->file, "Capture range %" PRIu64 " of %s\n", range, mp_count(range_count).text);
     }
 }
 

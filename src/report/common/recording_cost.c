@@ -33,14 +33,16 @@ static const char *format_rough(char text[MP_FORMATTED_BYTES], uint64_t ns)
 static void describe_measured(const struct recording_cost *cost, char text[RECORDING_COST_BYTES])
 {
     char times[4][MP_FORMATTED_BYTES];
+    double error = ((double)cost->high - (double)cost->low) / 2;
 
     snprintf(text, RECORDING_COST_BYTES,
-             "A step '%.300s' takes %s without recording (%s to %s), %s with it: measured in %zu "
+             "A step '%.300s' takes %s without recording (%s to %s), %s with it: measured in %s "
              "steps.",
-             cost->name ? cost->name : "", mp_format_time(times[0], sizeof *times, cost->without),
-             mp_format_time(times[1], sizeof *times, cost->low),
-             mp_format_time(times[2], sizeof *times, cost->high),
-             mp_format_time(times[3], sizeof *times, cost->of), cost->steps);
+             cost->name ? cost->name : "",
+             mp_format_time_within(times[0], sizeof *times, cost->without, error),
+             mp_format_time_within(times[1], sizeof *times, cost->low, error),
+             mp_format_time_within(times[2], sizeof *times, cost->high, error),
+             mp_format_time(times[3], sizeof *times, cost->of), mp_count(cost->steps).text);
 }
 
 const char *describe_recording_cost(const struct recording_cost *cost,
@@ -74,15 +76,16 @@ static void print_missing(FILE *out, const struct baseline *baseline)
         fprintf(out, "No baseline: only one step was found; %s.\n", remedy);
     else if (baseline->unrecorded.count < BASELINE_LEAST)
         fprintf(out,
-                "No baseline: %zu of %zu steps were not recorded, and it takes %d; let the program "
+                "No baseline: %s of %s steps were not recorded, and it takes %d; let the program "
                 "run longer, or wait for the GPU at the end of a step.\n",
-                baseline->unrecorded.count, baseline->recorded.count + baseline->unrecorded.count,
+                mp_count(baseline->unrecorded.count).text,
+                mp_count(baseline->recorded.count + baseline->unrecorded.count).text,
                 BASELINE_LEAST);
     else
         fprintf(out,
-                "No baseline: only %zu steps were recorded, and it takes %d; let the program run "
+                "No baseline: only %s steps were recorded, and it takes %d; let the program run "
                 "longer, or take a smaller share.\n",
-                baseline->recorded.count, BASELINE_LEAST);
+                mp_count(baseline->recorded.count).text, BASELINE_LEAST);
 }
 
 static void print_times(FILE *out, const struct baseline *baseline)

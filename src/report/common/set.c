@@ -4,6 +4,7 @@
 #include "report/common/set.h"
 #include "base/text/foreign.h"
 
+#include "base/text/units.h"
 #include <inttypes.h>
 
 #include "base/poison.h"
@@ -33,8 +34,9 @@ void print_process_quality(const struct report_out *out, const struct trace_proc
         print_process_warning(out, process, text);
     if (quality->baseline_unrecorded) {
         print_line_begin(out, "Note: ", process);
-        fprintf(out->file, " %" PRIu64 " of %" PRIu64 " steps were not recorded (--baseline).\n",
-                quality->baseline_unrecorded, quality->baseline_steps);
+        fprintf(out->file, " %s of %s steps were not recorded (--baseline).\n",
+                mp_count(quality->baseline_unrecorded).text,
+                mp_count(quality->baseline_steps).text);
     }
     if (quality->callbacks_taken) {
         print_line_begin(out, "Note: ", process);
@@ -44,15 +46,15 @@ void print_process_quality(const struct report_out *out, const struct trace_proc
         return;
     print_line_begin(out, "Note: ", process);
     fprintf(out->file,
-            " %" PRIu64 " of the kernels ran again for metrics: their times are the profiler's.\n",
-            quality->profiled);
+            " %s of the kernels ran again for metrics: their times are the profiler's.\n",
+            mp_count(quality->profiled).text);
 }
 
 void print_set_head(const struct report_out *out, const struct trace_set *set)
 {
     if (!report_has_titles(out))
         return;
-    fprintf(out->file, "======== Profiling %zu process%s:\n", set->count,
+    fprintf(out->file, "======== Profiling %s process%s:\n", mp_count(set->count).text,
             set->count == 1 ? "" : "es");
     for (size_t i = 0; i < set->count; i++) {
         const struct trace_process *process = &set->processes[i];

@@ -5,6 +5,7 @@
 
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/counters/tables.h"
 
@@ -77,7 +78,7 @@ static void put_missing(const struct report_out *out, uint64_t missing, uint64_t
     if (overflows == 1)
         fputs("once", out->file);
     else if (overflows)
-        fprintf(out->file, "%" PRIu64 " times", overflows);
+        fprintf(out->file, "%s times", mp_count(overflows).text);
     fputs(": a lower rate loses none.\n", out->file);
 }
 
@@ -119,8 +120,8 @@ static void counters_print_notes(const struct report_out *out, const struct mp_t
     }
     if (result->left_out) {
         print_prefix(out, trace);
-        fprintf(out->file, "Note: %zu more iterations are left out: --range N takes others.\n",
-                result->left_out);
+        fprintf(out->file, "Note: %s more iterations are left out: --range N takes others.\n",
+                mp_count(result->left_out).text);
     }
     print_sources(out, trace, result);
     print_missing(out, trace, result);

@@ -169,7 +169,7 @@ void counters_print_devices(const struct report_out *out, struct json_writer *js
     struct walk walk = begin_walk(out, result, device);
 
     if (walk.plain)
-        add(&walk, "Device", "device", REPORT_CELL_COUNT, 0);
+        add(&walk, "Device", "device", REPORT_CELL_ID, 0);
     add(&walk, "Counter", "counter", REPORT_CELL_TEXT, 0);
     walk.columns[walk.count - 1].left = true;
     add(&walk, "Source", "source", REPORT_CELL_TEXT, 0);
@@ -342,7 +342,7 @@ void counters_print_work(const struct report_out *out, struct json_writer *json,
         print_work_text(out, result, device, by);
         return;
     }
-    add(&walk, "Device", "device", REPORT_CELL_COUNT, 0);
+    add(&walk, "Device", "device", REPORT_CELL_ID, 0);
     add(&walk, "Name", "name", REPORT_CELL_TEXT, 0);
     add(&walk, "Bound by", "bound_by", REPORT_CELL_TEXT, 0);
     add(&walk, "Calls", "calls", REPORT_CELL_COUNT, 0);

@@ -108,7 +108,7 @@ static void print_length(const struct report_out *out, const struct deps_report 
                       window->greatest};
 
     for (int i = 0; i < 5; i++)
-        mp_format_time_decimals(text[i], sizeof text[i], ns[i]);
+        mp_format_time(text[i], sizeof text[i], ns[i]);
     print_deps_title(out, report, "Length: mean %s, P50 %s, P99 %s, min %s, max %s", text[0],
                      text[1], text[2], text[3], text[4]);
 }
@@ -118,12 +118,13 @@ enum mp_status print_deps_iterations(const struct report_out *out, const struct 
     const struct deps_windows *windows = report->windows;
     struct report_table table;
 
-    print_deps_title(out, report, "Dependency Analysis of %zu iteration%s '%s':", windows->count,
+    print_deps_title(out, report,
+                     "Dependency Analysis of %s iteration%s '%s':", mp_count(windows->count).text,
                      windows->count == 1 ? "" : "s", report->iterations_name);
     print_length(out, report);
     if (windows->unfinished)
-        print_note(out, report->trace, "%zu more %s no begin or no end in the trace",
-                   windows->unfinished, windows->unfinished == 1 ? "has" : "have");
+        print_note(out, report->trace, "%s more %s no begin or no end in the trace",
+                   mp_count(windows->unfinished).text, windows->unfinished == 1 ? "has" : "have");
     report_begin(&table, out, columns, COLUMN_COUNT);
     MP_TRY(iterations_print_table(&table, report, report->parts));
     if (report->parts)

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/deps/sections.h"
 
@@ -25,10 +26,11 @@ void print_deps_doubts(const struct report_out *out, const struct deps_report *r
         return;
     print_prefix(out, report->trace);
     fprintf(out->file,
-            "Warning: %.1f%% of %" PRIu64 " dependencies are doubtful: %" PRIu64
-            " overlap, %" PRIu64 " are contradicted, %" PRIu64 " were clamped (see below).\n",
-            deps_doubtful(counts), counts->dependencies, counts->overlapping, counts->contradicted,
-            counts->clamped);
+            "Warning: %.1f%% of %s dependencies are doubtful: %s"
+            " overlap, %s are contradicted, %s were clamped (see below).\n",
+            deps_doubtful(counts), mp_count(counts->dependencies).text,
+            mp_count(counts->overlapping).text, mp_count(counts->contradicted).text,
+            mp_count(counts->clamped).text);
 }
 
 /* "1 dependency was", "3 dependencies were". */
@@ -36,7 +38,7 @@ static void note_count(const struct report_out *out, const struct deps_report *r
                        uint64_t count, const char *one, const char *more)
 {
     if (count)
-        print_note(out, report->trace, "%" PRIu64 " %s", count, count == 1 ? one : more);
+        print_note(out, report->trace, "%s %s", mp_count(count).text, count == 1 ? one : more);
 }
 
 static void note_counts(const struct report_out *out, const struct deps_report *report)

@@ -14,7 +14,7 @@
 #define ROWS_IN_TEXT 10
 
 static const struct report_column columns[] = {
-    {.title = "Iteration", .kind = REPORT_CELL_COUNT, .width = 9},
+    {.title = "Iteration", .kind = REPORT_CELL_ID, .width = 9},
     {.title = "Difference", .key = "difference_ns", .kind = REPORT_CELL_CHANGE, .width = 13},
     {.title = "Critical path",
      .key = "critical_ns",
@@ -167,8 +167,8 @@ static void slowest_print_text(const struct comparison *comparison, void *contex
     const struct report_out *out = context;
     size_t shown = 0;
 
-    mp_format_time_decimals(slow, sizeof slow, length_of(comparison->slow));
-    mp_format_time_decimals(median, sizeof median, length_of(comparison->median));
+    mp_format_time(slow, sizeof slow, length_of(comparison->slow));
+    mp_format_time(median, sizeof median, length_of(comparison->median));
     print_note(out, comparison->report->trace,
                "Iteration %" PRIu64 ": %s; the median one (%" PRIu64 "): %s", comparison->slow->id,
                slow, comparison->median->id, median);

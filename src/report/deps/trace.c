@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/deps/sections.h"
 
@@ -191,11 +192,12 @@ static struct trace_row row_of(const struct trace_table *table, uint32_t index)
 /* ---- Text and CSV ---- */
 
 static const struct report_column columns[] = {
-    {.title = "#", .key = "number", .kind = REPORT_CELL_COUNT},
+    {.title = "#", .key = "number", .kind = REPORT_CELL_ID},
     {.title = "Start",
      .key = "offset_ns",
      .kind = REPORT_CELL_TIME,
      .decimals = true,
+     .moment = true,
      .exact = true},
     {.title = "Duration", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
     {.title = "Critical path",

@@ -25,7 +25,7 @@ static void print_side(FILE *out, const struct diff *diff, int side)
 
     fprintf(out, LINE "%c: ", side_names[side]);
     if (own->run_count > 1)
-        fprintf(out, "%zu runs: ", own->run_count);
+        fprintf(out, "%s runs: ", mp_count(own->run_count).text);
     for (size_t i = 0; i < own->run_count; i++) {
         if (i)
             fputs(", ", out);
@@ -56,8 +56,8 @@ static void print_run_notes(FILE *out, const struct diff *diff, int side)
             fprintf(out, ": %s.\n", note);
         }
         if (run->outside)
-            fprintf(out, LINE "Note: %c: %" PRIu64 " device activit%s to no iteration.\n",
-                    side_names[side], run->outside, run->outside == 1 ? "y belongs" : "ies belong");
+            fprintf(out, LINE "Note: %c: %s device activit%s to no iteration.\n", side_names[side],
+                    mp_count(run->outside).text, run->outside == 1 ? "y belongs" : "ies belong");
     }
 }
 
@@ -149,11 +149,11 @@ static void each_side(struct report_table *table, const struct diff *diff,
     }
 }
 
-/* `+4.5880us`, `-909ns`. */
-static const char *signed_time(double ns, char *buffer, size_t size)
+/* `+4.588us`, `-909ns`, to the digits that the interval allows. */
+static const char *signed_time(double ns, double error, char buffer[MP_FORMATTED_BYTES])
 {
     buffer[0] = ns < 0 ? '-' : '+';
-    mp_format_time_mean(buffer + 1, size - 1, fabs(ns));
+    mp_format_time_within(buffer + 1, MP_FORMATTED_BYTES - 1, mp_whole_ns(fabs(ns)), error);
     return buffer;
 }
 
@@ -180,16 +180,18 @@ static void print_shift(FILE *out, const struct diff *diff)
     const struct shift *shift = &diff->latency;
     char center[MP_FORMATTED_BYTES], low[MP_FORMATTED_BYTES], high[MP_FORMATTED_BYTES];
     double usual = (double)diff->sides[DIFF_A].latency.p50;
+    double error = shift->bounded ? ((double)shift->high - (double)shift->low) / 2 : 0;
+    int places = usual > 0 && shift->bounded ? mp_places_within(100 * error / usual) : 2;
 
     fprintf(out, LINE "Latency of B minus that of A: %s",
-            signed_time(shift->center, center, sizeof center));
+            signed_time(shift->center, error, center));
     if (usual > 0)
-        fprintf(out, ", %+.2f%% of A's P50", diff_percent(diff));
+        fprintf(out, ", %+.*f%% of A's P50", places, diff_percent(diff));
     if (shift->bounded) {
-        fprintf(out, "; 95%% interval %s to %s", signed_time((double)shift->low, low, sizeof low),
-                signed_time((double)shift->high, high, sizeof high));
+        fprintf(out, "; 95%% interval %s to %s", signed_time((double)shift->low, error, low),
+                signed_time((double)shift->high, error, high));
         if (usual > 0)
-            fprintf(out, ", %+.2f%% to %+.2f%%", 100 * (double)shift->low / usual,
+            fprintf(out, ", %+.*f%% to %+.*f%%", places, 100 * (double)shift->low / usual, places,
                     100 * (double)shift->high / usual);
     }
     fprintf(out, ": %s.\n", verdict_of(diff));
@@ -205,9 +207,9 @@ static void print_samples(FILE *out, const struct diff *diff)
     else if (diff->latency.bounded && (a > 1 || b > 1))
         fprintf(out,
                 LINE "Note: the interval is over all iterations, which are not independent within "
-                     "a run; %zu and %zu runs are too few for one over their medians (4 and 4 are "
+                     "a run; %s and %s runs are too few for one over their medians (4 and 4 are "
                      "enough).\n",
-                a, b);
+                mp_count(a).text, mp_count(b).text);
     else if (diff->latency.bounded)
         fputs(LINE "Note: the interval is over the iterations of one run a side, which are not "
                    "independent; with 4 runs a side it is over their medians.\n",
@@ -387,7 +389,7 @@ static void print_counts(FILE *out, const char *what, const struct diff_rows *ro
 
         if (!rows->changes[order[change]])
             continue;
-        fprintf(out, "%s%zu %s", separator, rows->changes[order[change]],
+        fprintf(out, "%s%s %s", separator, mp_count(rows->changes[order[change]]).text,
                 diff_change_name(order[change]));
         separator = ", ";
     }

@@ -142,8 +142,9 @@ static void print_sequence(FILE *out, const struct diff_positions *positions, in
 {
     const struct diff_sequence *sequence = &positions->sides[side];
 
-    fprintf(out, "iteration %zu of run %zu of %c, %zu kernel%s", sequence->iteration, sequence->run,
-            side == DIFF_A ? 'A' : 'B', sequence->count, sequence->count == 1 ? "" : "s");
+    fprintf(out, "iteration %zu of run %zu of %c, %s kernel%s", sequence->iteration, sequence->run,
+            side == DIFF_A ? 'A' : 'B', mp_count(sequence->count).text,
+            sequence->count == 1 ? "" : "s");
 }
 
 static void print_line(FILE *out, const struct printing *printing)
@@ -155,13 +156,14 @@ static void print_line(FILE *out, const struct printing *printing)
     print_sequence(out, positions, DIFF_A);
     fputs(", and ", out);
     print_sequence(out, positions, DIFF_B);
-    fprintf(out, ": %zu equal", positions->equal);
+    fprintf(out, ": %s equal", mp_count(positions->equal).text);
     if (positions->change_count)
-        fprintf(out, "; %zu replaced, %zu added, %zu removed at %zu place%s", positions->replaced,
-                positions->added, positions->removed, positions->change_count,
+        fprintf(out, "; %s replaced, %s added, %s removed at %s place%s",
+                mp_count(positions->replaced).text, mp_count(positions->added).text,
+                mp_count(positions->removed).text, mp_count(positions->change_count).text,
                 positions->change_count == 1 ? "" : "s");
     if (changed > printing->most)
-        fprintf(out, "; the first %zu, all with --positions", printing->most);
+        fprintf(out, "; the first %s, all with --positions", mp_count(printing->most).text);
     fputs(".\n", out);
 }
 

@@ -173,10 +173,10 @@ static void put_findings(FILE *out, const struct digest *digest)
     if (!digest->finding_count)
         return;
     fprintf(out,
-            "\n## What to change\n\n%zu of %zu finding%s; gains are of an iteration of %s and do "
+            "\n## What to change\n\n%s of %s finding%s; gains are of an iteration of %s and do "
             "not add up.\n",
-            digest->finding_count, digest->findings_all, digest->findings_all == 1 ? "" : "s",
-            mp_format_time(step, sizeof step, digest->step));
+            mp_count(digest->finding_count).text, mp_count(digest->findings_all).text,
+            digest->findings_all == 1 ? "" : "s", mp_format_time(step, sizeof step, digest->step));
     for (size_t i = 0; i < digest->finding_count; i++)
         put_finding(out, i + 1, &digest->findings[i]);
 }
@@ -194,8 +194,8 @@ static void put_hot(FILE *out, const struct digest *digest)
     for (size_t i = 0; i < digest->hot_count; i++) {
         const struct digest_hot *hot = &digest->hot[i];
 
-        fprintf(out, "| %.1f %% | %s | %" PRIu64 " | %s | ", hot->percent,
-                mp_format_time(total, sizeof total, hot->total), hot->calls,
+        fprintf(out, "| %.1f %% | %s | %s | %s | ", hot->percent,
+                mp_format_time(total, sizeof total, hot->total), mp_count(hot->calls).text,
                 mp_format_time_mean(mean, sizeof mean, hot->mean));
         put_kernel(out, hot->name, true);
         fputs(" |\n", out);
@@ -225,10 +225,10 @@ static void put_row(FILE *out, const struct digest_report *report, size_t index)
     if (digest->no_work) {
         fputs(" | 0 | - | - | - | - |", out);
     } else {
-        fprintf(out, " | %" PRIu64 " | %s | %s | %.2f | ", digest->iterations.count,
+        fprintf(out, " | %s | %s | %s | %s | ", mp_count(digest->iterations.count).text,
                 mp_format_time(p50, sizeof p50, digest->latency.p50),
                 mp_format_time(p99, sizeof p99, digest->latency.p99),
-                digest->iterations.throughput);
+                mp_rounded(digest->iterations.throughput).text);
         if (digest->quality.gap)
             fputs("- |", out);
         else

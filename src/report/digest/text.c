@@ -20,6 +20,7 @@
 #define PART_COLUMNS  27
 #define BAR_COLUMNS   28
 #define HOT_COLUMNS   44 /* of a name */
+#define HOT_BEFORE    33 /* columns, unless numbers are greater than any so far */
 #define WHY_COLUMNS   19
 #define DETAIL_INDENT 4
 #define LEAST_NAME    12
@@ -234,9 +235,9 @@ static void put_findings(FILE *out, const struct digest *digest, const struct la
 
     if (!count)
         return;
-    fprintf(out, "\nWhat to change: %zu of %zu finding%s; gains are of %s and do not add up\n",
-            count, digest->findings_all, digest->findings_all == 1 ? "" : "s",
-            mp_format_time(step, sizeof step, digest->step));
+    fprintf(out, "\nWhat to change: %s of %s finding%s; gains are of %s and do not add up\n",
+            mp_count(count).text, mp_count(digest->findings_all).text,
+            digest->findings_all == 1 ? "" : "s", mp_format_time(step, sizeof step, digest->step));
     for (size_t i = 0; i < count; i++)
         put_finding(out, i + 1, &digest->findings[i], layout);
 }
@@ -257,9 +258,12 @@ static void put_hot(FILE *out, const struct digest *digest, size_t most)
     for (size_t i = 0; i < count; i++) {
         const struct digest_hot *hot = &digest->hot[i];
 
-        fprintf(out, "  %5.1f %%  %9s  %9" PRIu64 "  ", hot->percent,
-                mp_format_time(time, sizeof time, hot->total), hot->calls);
-        foreign_put_text(out, digest_kernel_name(hot->name, HOT_COLUMNS, name, sizeof name));
+        int taken =
+            fprintf(out, "  %5.1f %%  %9s  %9s  ", hot->percent,
+                    mp_format_time(time, sizeof time, hot->total), mp_count(hot->calls).text);
+        size_t room = taken > HOT_BEFORE ? HOT_COLUMNS - (size_t)(taken - HOT_BEFORE) : HOT_COLUMNS;
+
+        foreign_put_text(out, digest_kernel_name(hot->name, room, name, sizeof name));
         fputc('\n', out);
     }
 }
@@ -358,9 +362,9 @@ static void put_list(FILE *out, const struct digest_report *report)
     char p50[MP_FORMATTED_BYTES];
 
     if (shown->no_work) {
-        fprintf(out, "None of %zu traces has GPU work.\n", report->count);
+        fprintf(out, "None of %s traces has GPU work.\n", mp_count(report->count).text);
     } else {
-        fprintf(out, "Of %zu traces ", report->count);
+        fprintf(out, "Of %s traces ", mp_count(report->count).text);
         foreign_put_text(out, title);
         fprintf(out, " is the slowest: P50 %s.\n",
                 mp_format_time(p50, sizeof p50, shown->latency.p50));

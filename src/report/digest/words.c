@@ -145,7 +145,7 @@ static void answer_latency(struct digest_line *line, const struct digest *digest
         return;
     if (digest->headline.split == ITERATIONS_ALIKE && !digest->headline.queued)
         ADD(line, ", P99 %s", mp_format_time(p50, sizeof p50, digest->latency.p99));
-    ADD(line, ": %.2f a second.", iterations->throughput);
+    ADD(line, ": %s a second.", mp_rounded(iterations->throughput).text);
 }
 
 static void answer_recording_cost(struct digest_line *line, const struct digest *digest)
@@ -266,7 +266,7 @@ static void fact_devices(struct digest_line *line, const struct digest *digest)
         ADD(line, "none in the trace");
     } else if (devices_are_alike(recording)) {
         if (all > 1)
-            ADD(line, "%zu of ", all);
+            ADD(line, "%s of ", mp_count(all).text);
         ADD(line, "%s", recording->devices[0].name);
     } else {
         for (size_t i = 0; i < recording->device_count; i++)
@@ -284,17 +284,19 @@ static void fact_recording(struct digest_line *line, const struct digest *digest
     char time[MP_FORMATTED_BYTES];
 
     if (recording->range)
-        ADD(line, "capture range %" PRIu64 " of %zu", recording->range, recording->ranges);
+        ADD(line, "capture range %" PRIu64 " of %s", recording->range,
+            mp_count(recording->ranges).text);
     else if (recording->ranges)
-        ADD(line, "%zu capture range%s", recording->ranges, recording->ranges == 1 ? "" : "s");
+        ADD(line, "%s capture range%s", mp_count(recording->ranges).text,
+            recording->ranges == 1 ? "" : "s");
     else
         ADD(line, "no capture range");
     if (recording->in_ranges)
         ADD(line, ", %s", mp_format_time(time, sizeof time, recording->in_ranges));
     else if (recording->records)
         ADD(line, ", %s", mp_format_time(time, sizeof time, recording->span));
-    ADD(line, "; %" PRIu64 " record%s in %" PRIu64 " bytes; %s", recording->records,
-        recording->records == 1 ? "" : "s", recording->bytes,
+    ADD(line, "; %s record%s in %s bytes; %s", mp_count(recording->records).text,
+        recording->records == 1 ? "" : "s", mp_count(recording->bytes).text,
         digest->quality.whole ? "whole" : "not whole");
 }
 
@@ -316,15 +318,15 @@ static void add_way(struct digest_line *line, const struct digest_iterations *it
         ADD(line, " by launch of CUDA graph %" PRIu64, iterations->graph);
         break;
     case ITERATIONS_KERNELS:
-        ADD(line, " by %" PRIu32 " kernel%s that repeat%s", iterations->period,
+        ADD(line, " by %s kernel%s that repeat%s", mp_count(iterations->period).text,
             iterations->period == 1 ? "" : "s", iterations->period == 1 ? "s" : "");
         break;
     case ITERATIONS_SYNCS:
         ADD(line, " by waits of a thread");
         break;
     case ITERATIONS_REQUESTS:
-        ADD(line, " in %" PRIu64 " thread%s, %.2f at once", iterations->threads,
-            iterations->threads == 1 ? "" : "s", iterations->at_once);
+        ADD(line, " in %s thread%s, %s at once", mp_count(iterations->threads).text,
+            iterations->threads == 1 ? "" : "s", mp_rounded(iterations->at_once).text);
         break;
     case ITERATIONS_AUTO:
     case ITERATIONS_WHOLE:
@@ -338,12 +340,12 @@ static void fact_iterations(struct digest_line *line, const struct digest *diges
 {
     const struct digest_iterations *iterations = &digest->iterations;
 
-    ADD(line, "%" PRIu64, iterations->count);
+    ADD(line, "%s", mp_count(iterations->count).text);
     add_way(line, iterations, columns);
     if (!digest->no_work && !digest->quality.gap)
         ADD(line, "; %.1f %% of GPU work", 100 * iterations->coverage);
     if (iterations->outliers)
-        ADD(line, "; %" PRIu64 " outlier%s", iterations->outliers,
+        ADD(line, "; %s outlier%s", mp_count(iterations->outliers).text,
             iterations->outliers == 1 ? "" : "s");
 }
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
 
@@ -76,13 +77,13 @@ static void candidates_print_notes(const struct report_out *out,
     if (libraries) {
         print_prefix(out, report->trace);
         fprintf(out->file,
-                "Note: %zu without a score %s of a library's NVTX domain, which does not compete "
+                "Note: %s without a score %s of a library's NVTX domain, which does not compete "
                 "with the program's own.\n",
-                libraries, libraries == 1 ? "is" : "are");
+                mp_count(libraries).text, libraries == 1 ? "is" : "are");
     }
     if (found->candidates_left) {
         print_prefix(out, report->trace);
-        fprintf(out->file, "%zu more score less.\n", found->candidates_left);
+        fprintf(out->file, "%s more score less.\n", mp_count(found->candidates_left).text);
     }
 }
 

@@ -5,8 +5,8 @@
 #include "base/poison.h"
 
 static const struct report_column text_columns[] = {
-    {.title = "No.", .kind = REPORT_CELL_COUNT, .width = 5},
-    {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
+    {.title = "No.", .kind = REPORT_CELL_ID, .width = 5},
+    {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8, .moment = true, .drop = 2},
     {.title = "Latency", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "GPU busy", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Kernels", .kind = REPORT_CELL_TIME, .width = 8},
@@ -32,8 +32,7 @@ static const enum iteration_quantity text_quantities[] = {
 
 static void csv_columns(struct report_column *columns)
 {
-    columns[0] =
-        (struct report_column){.title = "No.", .key = "iteration", .kind = REPORT_CELL_COUNT};
+    columns[0] = (struct report_column){.title = "No.", .key = "iteration", .kind = REPORT_CELL_ID};
     columns[1] = (struct report_column){.title = "Begin", .kind = REPORT_CELL_TIME};
     for (int i = 0; i < ITERATION_QUANTITIES; i++) {
         enum report_kind kind = i < ITERATION_TIMES ? REPORT_CELL_TIME : REPORT_CELL_COUNT;

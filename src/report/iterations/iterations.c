@@ -40,15 +40,17 @@ static void print_what(FILE *out, const struct iterations_report *report)
         break;
     case ITERATIONS_KERNELS:
         fprintf(out,
-                "Iterations by sequence of %" PRIu32 " kernel%s that repeats (%" PRIu64
-                " of %" PRIu64 " kernels)",
-                found->period, found->period == 1 ? "" : "s", found->kernels, found->kernels_all);
+                "Iterations by sequence of %s kernel%s that repeats (%s"
+                " of %s kernels)",
+                mp_count(found->period).text, found->period == 1 ? "" : "s",
+                mp_count(found->kernels).text, mp_count(found->kernels_all).text);
         break;
     case ITERATIONS_SYNCS:
         if (found->period == 1)
             fputs("Iterations by wait of a thread for its work", out);
         else
-            fprintf(out, "Iterations by %" PRIu32 " waits of a thread that repeat", found->period);
+            fprintf(out, "Iterations by %s waits of a thread that repeat",
+                    mp_count(found->period).text);
         break;
     case ITERATIONS_REQUESTS:
         fputs("Requests: what a thread launches up to the wait for it", out);
@@ -75,7 +77,7 @@ void print_iterations_way(FILE *out, const struct iterations_report *report)
     if (quality_gap(&report->deps->quality))
         return;
     if (found->way != ITERATIONS_WHOLE)
-        fprintf(out, ": %.2f%% of the GPU work%s", 100 * found->coverage,
+        fprintf(out, ": %s of the GPU work%s", mp_percent(100 * found->coverage).text,
                 found->found ? "" : ", as asked for");
     else if (*found->why_whole)
         fprintf(out, ": %s", found->why_whole);
@@ -88,9 +90,9 @@ void print_iterations_warning(const struct report_out *out, const struct iterati
     if (report->deps->count > report->deps->host_count && !quality_gap(&report->deps->quality) &&
         found->coverage < ITERATIONS_ENOUGH_COVERAGE)
         print_note(out, report->trace,
-                   "Warning: %.2f%% of the GPU work is in no iteration; iters --candidates lists "
+                   "Warning: %s of the GPU work is in no iteration; iters --candidates lists "
                    "what else repeats.",
-                   100 * (1 - found->coverage));
+                   mp_percent(100 * (1 - found->coverage)).text);
 }
 
 static const char *unit_of(const struct iterations *found)
@@ -121,11 +123,12 @@ static void print_count(FILE *out, const struct iterations_report *report)
 {
     const struct iterations *found = report->iterations;
 
-    fprintf(out, "%zu %s%s", found->count, unit_of(found), found->count == 1 ? "" : "s");
+    fprintf(out, "%s %s%s", mp_count(found->count).text, unit_of(found),
+            found->count == 1 ? "" : "s");
     if (is_of_threads(found))
-        fprintf(out, " in %" PRIu32 " thread%s, %.2f at once, at most %" PRIu32, found->threads,
-                found->threads == 1 ? "" : "s", report->summary->at_once,
-                report->summary->max_at_once);
+        fprintf(out, " in %s thread%s, %s at once, at most %s", mp_count(found->threads).text,
+                found->threads == 1 ? "" : "s", mp_rounded(report->summary->at_once).text,
+                mp_count(report->summary->max_at_once).text);
 }
 
 static void print_head_lines(const struct report_out *out, const struct iterations_report *report)
@@ -145,15 +148,15 @@ static void print_head_lines(const struct report_out *out, const struct iteratio
     print_prefix(out, report->trace);
     print_count(out->file, report);
     if (found->count > 1)
-        fprintf(out->file, ", %.2f a second", summary->throughput);
+        fprintf(out->file, ", %s a second", mp_rounded(summary->throughput).text);
     if (summary->period > 0)
         fprintf(out->file, ", one begins every %s",
                 mp_format_time_mean(period, sizeof period, summary->period));
-    if (found->count > 1)
-        fprintf(out->file,
-                found->pipelined ? "; of %zu the next one begins before the end"
-                                 : "; none begins before the previous one ends",
-                found->pipelined);
+    if (found->pipelined)
+        fprintf(out->file, "; of %s the next one begins before the end",
+                mp_count(found->pipelined).text);
+    else if (found->count > 1)
+        fputs("; none begins before the previous one ends", out->file);
     fputc('\n', out->file);
     print_iterations_headline(out, report);
     print_recording_cost(out, report->trace, report->baseline, report->recording_cost);
@@ -278,15 +281,16 @@ static void iterations_print_notes(const struct report_out *out,
                    "it began, and why the GPU was idle is not known.");
     else if (deps->counts.unlaunched)
         print_note(out, report->trace,
-                   "%" PRIu64 " device activit%s no launching call in the trace: they belong to "
+                   "%s device activit%s no launching call in the trace: they belong to "
                    "the iteration in which they began.",
-                   deps->counts.unlaunched, deps->counts.unlaunched == 1 ? "y has" : "ies have");
+                   mp_count(deps->counts.unlaunched).text,
+                   deps->counts.unlaunched == 1 ? "y has" : "ies have");
     if (found->unfinished)
-        print_note(out, report->trace, "%zu more %s no begin or no end in the trace.",
-                   found->unfinished, found->unfinished == 1 ? "has" : "have");
+        print_note(out, report->trace, "%s more %s no begin or no end in the trace.",
+                   mp_count(found->unfinished).text, found->unfinished == 1 ? "has" : "have");
     if (found->outside)
-        print_note(out, report->trace, "%" PRIu64 " device activit%s to no iteration.",
-                   found->outside, found->outside == 1 ? "y belongs" : "ies belong");
+        print_note(out, report->trace, "%s device activit%s to no iteration.",
+                   mp_count(found->outside).text, found->outside == 1 ? "y belongs" : "ies belong");
 }
 
 struct iterations_report iterations_report_of(const struct mp_trace *trace, const struct deps *deps,

@@ -12,8 +12,8 @@
 
 /* The last three are there in text if clocks were sampled. */
 static const struct report_column outlier_columns[] = {
-    {.title = "Iteration", .kind = REPORT_CELL_COUNT, .width = 9},
-    {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Iteration", .kind = REPORT_CELL_ID, .width = 9},
+    {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8, .moment = true},
     {.title = "Latency", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "More by", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Most of it", .key = "grew", .kind = REPORT_CELL_TEXT, .width = 20},
@@ -77,7 +77,7 @@ static void print_outliers_title(const struct report_out *out,
 
     mp_format_time(limit, sizeof limit, summary->limit);
     print_prefix(out, report->trace);
-    fprintf(out->file, "%zu outlier%s, latencies over %s", summary->outlier_count,
+    fprintf(out->file, "%s outlier%s, latencies over %s", mp_count(summary->outlier_count).text,
             summary->outlier_count == 1 ? "" : "s", limit);
     if (cut)
         fprintf(out->file, "; the longest %d", OUTLIERS_SHOWN);
@@ -103,12 +103,12 @@ static void print_low_clocks(const struct report_out *out, const struct iteratio
             counts[c] += *causes[c] == *why;
     }
     print_prefix(out, report->trace);
-    fprintf(out->file, "%zu of the %zu came with lower clocks or more throttling", low,
-            summary->outlier_count);
+    fprintf(out->file, "%s of the %s came with lower clocks or more throttling", mp_count(low).text,
+            mp_count(summary->outlier_count).text);
     for (size_t c = 0; c < sizeof causes / sizeof *causes; c++) {
         if (!counts[c])
             continue;
-        fprintf(out->file, "%s%s %zu", separator, causes[c], counts[c]);
+        fprintf(out->file, "%s%s %s", separator, causes[c], mp_count(counts[c]).text);
         separator = ", ";
     }
     fputs(".\n", out->file);

@@ -10,7 +10,7 @@
 #define THREADS_SHOWN 16
 
 static const struct report_column columns[] = {
-    {.title = "Thread", .key = "thread", .kind = REPORT_CELL_COUNT, .width = 9},
+    {.title = "Thread", .key = "thread", .kind = REPORT_CELL_ID, .width = 9},
     {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 12, .left = true},
     {.title = "Count", .key = "count", .kind = REPORT_CELL_COUNT, .width = 7},
     {.title = "GPU busy", .key = "busy_ns", .kind = REPORT_CELL_TIME, .width = 8},
@@ -63,9 +63,11 @@ void print_iterations_threads(const struct report_out *out, const struct iterati
         return;
     if (report_has_titles(out)) {
         print_prefix(out, report->trace);
-        fprintf(out->file,
-                cut ? "Latency by thread, the %zu busiest of %zu:\n" : "Latency by thread:\n",
-                count, threads);
+        fputs("Latency by thread", out->file);
+        if (cut)
+            fprintf(out->file, ", the %s busiest of %s", mp_count(count).text,
+                    mp_count(threads).text);
+        fputs(":\n", out->file);
     }
     report_begin(&table, out, columns, COLUMNS);
     table.name = "threads";

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/common/statistics.h"
+#include "base/text/units.h"
 #include "report/job/job.h"
 
 #include "base/poison.h"
@@ -13,7 +14,7 @@
 /* ---- By rank ---- */
 
 static const struct report_column columns[] = {
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_COUNT, .width = 4},
+    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
     {.title = "Critical path", .key = "critical_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "Computing", .key = "gpu_computing_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "Transfer", .key = "transfer_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
@@ -63,9 +64,9 @@ static void each_rank(struct report_table *table, const struct job_iterations_re
 /* ---- Each iteration ---- */
 
 static const struct report_column each_columns[] = {
-    {.title = "Iteration", .key = "iteration", .kind = REPORT_CELL_COUNT, .width = 4},
+    {.title = "Iteration", .key = "iteration", .kind = REPORT_CELL_ID, .width = 4},
     {.title = "Latency", .key = "latency_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_COUNT, .width = 4},
+    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
     {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Computing", .key = "gpu_computing_ns", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Transfer", .key = "transfer_ns", .kind = REPORT_CELL_TIME, .width = 8},
@@ -122,8 +123,9 @@ static void print_text(const struct report_out *out, const struct job_iterations
 
     print_job_head(out, &report->job);
     if (report_has_titles(out))
-        fprintf(out->file, "======== Ranks in %zu iteration%s of rank %" PRIu32 ":\n",
-                report->windows->count, report->windows->count == 1 ? "" : "s", report->rank);
+        fprintf(out->file, "======== Ranks in %s iteration%s of rank %" PRIu32 ":\n",
+                mp_count(report->windows->count).text, report->windows->count == 1 ? "" : "s",
+                report->rank);
     report_begin(&table, out, kind->columns, kind->count);
     table.name = "peers";
     kind->rows(&table, report, values,

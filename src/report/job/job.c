@@ -2,12 +2,13 @@
  */
 #include "report/job/job.h"
 
+#include "base/text/units.h"
 #include <inttypes.h>
 
 #include "base/poison.h"
 
 static const struct report_column columns[] = {
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_COUNT, .width = 4},
+    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
     {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 8},
     {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Host code", .key = "host_code_ns", .kind = REPORT_CELL_TIME, .width = 8},
@@ -53,8 +54,8 @@ void print_job_ranks(const struct report_out *out, const struct job_report *repo
     struct report_table table;
 
     if (report_has_titles(out))
-        fprintf(out->file, "======== Ranks; the critical path changes them %" PRIu64 " time%s:\n",
-                report->usage->changes, report->usage->changes == 1 ? "" : "s");
+        fprintf(out->file, "======== Ranks; the critical path changes them %s time%s:\n",
+                mp_count(report->usage->changes).text, report->usage->changes == 1 ? "" : "s");
     report_begin(&table, out, columns, COLUMN_COUNT);
     table.name = "ranks";
     each_rank(&table, report, out->format == REPORT_TEXT ? report_measure : report_measure_units);

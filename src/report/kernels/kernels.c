@@ -1,6 +1,7 @@
 /* Prints kernels by launch shape or by name, and the notes on what occupancy rests on. */
 #include "report/kernels/kernels.h"
 
+#include "base/text/units.h"
 #include "report/common/kernel_time.h"
 #include "report/common/quality.h"
 #include "report/common/sampled.h"
@@ -26,12 +27,15 @@ static void print_totals(const struct report_out *out, const struct mp_trace *tr
                          const struct kernels *kernels)
 {
     print_prefix(out, trace);
-    fprintf(out->file, "Tensor-core kernels, by their names: %.2f%% of the time of all kernels.\n",
-            kernels->total ? 100.0 * (double)kernels->tensor_total / (double)kernels->total : 0);
+    fprintf(out->file, "Tensor-core kernels, by their names: %s of the time of all kernels.\n",
+            mp_percent(
+                kernels->total ? 100.0 * (double)kernels->tensor_total / (double)kernels->total : 0)
+                .text);
     if (!kernels->percent_total)
         return;
     print_prefix(out, trace);
-    fprintf(out->file, "Theoretical occupancy: %.2f%%, mean weighted by time.\n", kernels->percent);
+    fprintf(out->file, "Theoretical occupancy: %s, mean weighted by time.\n",
+            mp_percent(kernels->percent).text);
 }
 
 static void kernels_print_notes(const struct report_out *out, const struct mp_trace *trace,
@@ -43,18 +47,18 @@ static void kernels_print_notes(const struct report_out *out, const struct mp_tr
     if (kernels->graph_launches) {
         print_prefix(out, trace);
         fprintf(out->file,
-                "Note: %" PRIu64 " launch%s of CUDA graphs %s recorded as a whole: their kernels "
+                "Note: %s launch%s of CUDA graphs %s recorded as a whole: their kernels "
                 "are not known.\n",
-                kernels->graph_launches, kernels->graph_launches == 1 ? "" : "es",
+                mp_count(kernels->graph_launches).text, kernels->graph_launches == 1 ? "" : "es",
                 kernels->graph_launches == 1 ? "is" : "are");
     }
     if (kernels->cluster_calls) {
         print_prefix(out, trace);
         fprintf(out->file,
-                "Note: %" PRIu64
+                "Note: %s"
                 " launch%s with clusters: waves do not take into account that the blocks "
                 "of a cluster run together.\n",
-                kernels->cluster_calls, kernels->cluster_calls == 1 ? "" : "es");
+                mp_count(kernels->cluster_calls).text, kernels->cluster_calls == 1 ? "" : "es");
     }
     if (kernels->unknown_major) {
         print_prefix(out, trace);

@@ -67,9 +67,10 @@ static void print_head(FILE *out, const char *title, const char *state, const st
     char time[MP_FORMATTED_BYTES], size[MP_FORMATTED_BYTES];
 
     foreign_put_text(out, title);
-    fprintf(out, "  %s, %s, %" PRIu64 " records, %" PRIu64 " dropped",
+    fprintf(out, "  %s, %s, %s records, %s dropped",
             mp_format_time(time, sizeof time, live->span_ns),
-            mp_format_size(size, sizeof size, live->bytes), live->records, live->dropped);
+            mp_format_size(size, sizeof size, live->bytes), mp_count(live->records).text,
+            mp_count(live->dropped).text);
     if (state)
         fprintf(out, "  [%s]", state);
     fputc('\n', out);
@@ -114,7 +115,8 @@ static void print_rates(FILE *out, const struct live *live)
 {
     char text[MP_FORMATTED_BYTES];
 
-    fprintf(out, "Kernels %.0f/s", per_second(live->kernels.all.last_count, live));
+    fprintf(out, "Kernels %s/s",
+            mp_count(mp_whole_ns(per_second(live->kernels.all.last_count, live))).text);
     for (int i = 0; i < LIVE_DIRECTIONS; i++) {
         const struct live_copies *copies = &live->copies[i];
 
@@ -129,7 +131,7 @@ static void print_lengths(FILE *out, const char *title, uint64_t count, uint64_t
 {
     char mean[MP_FORMATTED_BYTES], p50[MP_FORMATTED_BYTES], p99[MP_FORMATTED_BYTES];
 
-    fprintf(out, "   %s: %" PRIu64, title, count);
+    fprintf(out, "   %s: %s", title, mp_count(count).text);
     if (!count)
         return;
     fprintf(out, ", avg %s, p50 %s, p99 %s", mp_format_time(mean, sizeof mean, mean_of(sum, count)),
@@ -170,9 +172,10 @@ static void print_sums(FILE *out, const char *title, struct live *live,
         return;
     fprintf(out, "\n    Now      Time     Calls       Avg     All  %s\n", title);
     for (size_t i = 0; i < count; i++) {
-        fprintf(out, "%6.2f%%  %8s  %8" PRIu64 "  %8s  %5.1f%%  ",
-                percent_of(top[i]->last_ns, sums->all.last_ns),
-                mp_format_time(time, sizeof time, top[i]->last_ns), top[i]->last_count,
+        fprintf(out, "%7s  %8s  %8s  %8s  %5.1f%%  ",
+                mp_percent(percent_of(top[i]->last_ns, sums->all.last_ns)).text,
+                mp_format_time(time, sizeof time, top[i]->last_ns),
+                mp_count(top[i]->last_count).text,
                 mp_format_time(mean, sizeof mean, mean_of(top[i]->last_ns, top[i]->last_count)),
                 percent_of(top[i]->ns, sums->all.ns));
         foreign_put_text(out, name_of(live, top[i]));
@@ -224,7 +227,7 @@ static const struct report_column csv_columns[CSV_COLUMNS] = {
     [CSV_MEAN] = {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_TIME},
     [CSV_P50] = {.title = "P50", .kind = REPORT_CELL_TIME},
     [CSV_P99] = {.title = "P99", .kind = REPORT_CELL_TIME},
-    [CSV_DEVICE] = {.title = "Device", .kind = REPORT_CELL_COUNT},
+    [CSV_DEVICE] = {.title = "Device", .kind = REPORT_CELL_ID},
     [CSV_BUSY] = {.title = "Busy", .kind = REPORT_CELL_PERCENT},
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text/foreign.h"
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/memory/tables.h"
 
@@ -88,8 +89,8 @@ static void print_alive(const struct report_out *out, const struct mp_trace *tra
             foreign_put_text(out->file, device->name ? device->name : "GPU");
         if (device->device != MEMORY_HOST)
             fprintf(out->file, " (%" PRIu64 ")", device->device);
-        fprintf(out->file, ", %zu of %" PRIu64 " allocation%s:\n", device->alive_shown,
-                device->alive_count, device->alive_count == 1 ? "" : "s");
+        fprintf(out->file, ", %s of %s allocation%s:\n", mp_count(device->alive_shown).text,
+                mp_count(device->alive_count).text, device->alive_count == 1 ? "" : "s");
         memory_table_print(out, &table, NULL);
         fputc('\n', out->file);
     }
@@ -106,8 +107,8 @@ static void print_kept(const struct report_out *out, const struct mp_trace *trac
         return;
     }
     print_prefix(out, trace);
-    fprintf(out->file, "Not freed, %" PRIu64 " allocation%s, %" PRIu64 " bytes:\n",
-            memory->kept_count, memory->kept_count == 1 ? "" : "s", memory->kept_bytes);
+    fprintf(out->file, "Not freed, %s allocation%s, %s bytes:\n", mp_count(memory->kept_count).text,
+            memory->kept_count == 1 ? "" : "s", mp_count(memory->kept_bytes).text);
     memory_table_print(out, &table, NULL);
     fputc('\n', out->file);
 }
@@ -123,8 +124,8 @@ static void print_churn(const struct report_out *out, const struct mp_trace *tra
         print_prefix(out, trace);
         fprintf(out->file, "In each iteration, %s \"", memory->by_way ? "by" : "of the NVTX range");
         foreign_put_text(out->file, memory->iteration);
-        fprintf(out->file, "\", %zu of %zu with allocations or frees:\n", iterations->busy,
-                iterations->count);
+        fprintf(out->file, "\", %s of %s with allocations or frees:\n",
+                mp_count(iterations->busy).text, mp_count(iterations->count).text);
         memory_table_print(out, &statistics, NULL);
         fputc('\n', out->file);
     }
@@ -153,8 +154,9 @@ static void memory_print_notes(const struct report_out *out, const struct mp_tra
     }
     if (unfinished) {
         print_prefix(out, trace);
-        fprintf(out->file, "%zu of the iterations ha%s no begin or no end and %s left out.\n",
-                unfinished, unfinished == 1 ? "s" : "ve", unfinished == 1 ? "is" : "are");
+        fprintf(out->file, "%s of the iterations ha%s no begin or no end and %s left out.\n",
+                mp_count(unfinished).text, unfinished == 1 ? "s" : "ve",
+                unfinished == 1 ? "is" : "are");
     }
 }
 

@@ -91,6 +91,10 @@ static void source_cells(const struct memory_source *source, struct report_cell 
     {                                                                                              \
         .title = (title_), .key = (key_), .kind = REPORT_CELL_TIME, .width = 8                     \
     }
+#define MOMENT_COLUMN(title_, key_)                                                                \
+    {                                                                                              \
+        .title = (title_), .key = (key_), .kind = REPORT_CELL_TIME, .width = 8, .moment = true     \
+    }
 #define MEMORY_COLUMN                                                                              \
     {                                                                                              \
         .title = "Memory", .key = "kind", .kind = REPORT_CELL_TEXT, .width = 6                     \
@@ -114,7 +118,7 @@ static const struct report_column totals_columns[] = {
     {.title = "Unknown", .key = "unknown_frees", .kind = REPORT_CELL_COUNT, .width = 5, .drop = 1},
     SIZE_COLUMN("Total Size", "bytes"),
     SIZE_COLUMN("Peak Size", "peak_bytes"),
-    TIME_COLUMN("Peak At", "peak_ns"),
+    MOMENT_COLUMN("Peak At", "peak_ns"),
     SIZE_COLUMN("At End", "end_bytes"),
     MEMORY_COLUMN,
     {.title = "Device", .key = "device_name", .kind = REPORT_CELL_TEXT, .width = 4, .left = true},
@@ -193,13 +197,9 @@ struct memory_table memory_totals_table(const struct memory *memory)
 static const struct report_column alive_columns[] = {
     SIZE_COLUMN("Size", "bytes"),
     {.title = "Address", .key = "address", .kind = REPORT_CELL_HEX, .width = 8, .drop = 5},
-    TIME_COLUMN("Allocated", "time_ns"),
+    MOMENT_COLUMN("Allocated", "time_ns"),
     MEMORY_COLUMN,
-    {.title = "Correlation",
-     .key = "correlation",
-     .kind = REPORT_CELL_COUNT,
-     .width = 5,
-     .drop = 6},
+    {.title = "Correlation", .key = "correlation", .kind = REPORT_CELL_ID, .width = 5, .drop = 6},
     SOURCE_COLUMNS,
 };
 
@@ -240,9 +240,9 @@ static const struct report_column peaks_columns[] = {
     DEVICE_COLUMN,
     SIZE_COLUMN("Size", "bytes"),
     {.title = "Address", .key = "address", .kind = REPORT_CELL_HEX, .width = 8},
-    TIME_COLUMN("Allocated", "time_ns"),
+    MOMENT_COLUMN("Allocated", "time_ns"),
     MEMORY_COLUMN,
-    {.title = "Correlation", .key = "correlation", .kind = REPORT_CELL_COUNT, .width = 5},
+    {.title = "Correlation", .key = "correlation", .kind = REPORT_CELL_ID, .width = 5},
     SOURCE_COLUMNS,
 };
 
@@ -493,7 +493,7 @@ struct memory_table memory_iterations_table(const struct memory *memory)
 /* ---- The time line ---- */
 
 static const struct report_column change_columns[] = {
-    TIME_COLUMN("Time", "time_ns"),
+    MOMENT_COLUMN("Time", "time_ns"),
     {.title = "Change", .key = "change_bytes", .kind = REPORT_CELL_SIGNED, .width = 10},
     SIZE_COLUMN("Allocated", "live_bytes"),
     SIZE_COLUMN("In Pool", "pool_live_bytes"),
@@ -503,7 +503,7 @@ static const struct report_column change_columns[] = {
 };
 
 static const struct report_column step_columns[] = {
-    TIME_COLUMN("Time", "time_ns"),
+    MOMENT_COLUMN("Time", "time_ns"),
     SIZE_COLUMN("Min", "min_bytes"),
     SIZE_COLUMN("Max", "max_bytes"),
     SIZE_COLUMN("At End", "end_bytes"),

@@ -19,7 +19,8 @@
 
 #define NO_COLUMN     UINT32_MAX
 #define LEAST_WIDTH   10
-#define TIME_WIDTH    8
+#define TIME_WIDTH    8  /* of nvprof's starts */
+#define MOMENT_WIDTH  12 /* of ours, which have every nanosecond */
 #define DEVICE_WIDTH  16
 #define NUMBER_WIDTH  8
 #define WIDEST_DEVICE 64
@@ -123,13 +124,19 @@ static int width_of(const struct metrics_metric *metric)
     return width > LEAST_WIDTH ? (int)width : LEAST_WIDTH;
 }
 
-static void print_text_header(FILE *out, const struct columns *columns)
+static int start_width(const struct report_out *out)
 {
-    fprintf(out, "%*s  %*s  %*s  %*s", TIME_WIDTH, "Start", (int)columns->device_width, "Device",
-            NUMBER_WIDTH, "Context", NUMBER_WIDTH, "Stream");
+    return out->nvprof ? TIME_WIDTH : MOMENT_WIDTH;
+}
+
+static void print_text_header(const struct report_out *out, const struct columns *columns)
+{
+    fprintf(out->file, "%*s  %*s  %*s  %*s", start_width(out), "Start", (int)columns->device_width,
+            "Device", NUMBER_WIDTH, "Context", NUMBER_WIDTH, "Stream");
     for (size_t i = 0; i < columns->count; i++)
-        fprintf(out, "  %*s", width_of(columns->items[i]), metrics_name_of(columns->items[i]));
-    fputs("  Name\n", out);
+        fprintf(out->file, "  %*s", width_of(columns->items[i]),
+                metrics_name_of(columns->items[i]));
+    fputs("  Name\n", out->file);
 }
 
 static void print_text_launch(const struct report_out *out, const struct columns *columns,
@@ -141,8 +148,12 @@ static void print_text_launch(const struct report_out *out, const struct columns
     char time[MP_FORMATTED_BYTES];
     char text[METRIC_TEXT_BYTES];
 
-    fprintf(out->file, "%*s  %*.*s  %*" PRIu64 "  %*" PRIu64, TIME_WIDTH,
-            mp_format_time(time, sizeof time, start), (int)columns->device_width, WIDEST_DEVICE,
+    if (out->nvprof)
+        mp_show_time(time, sizeof time, start, MP_STYLE_NVPROF);
+    else
+        mp_format_moment(time, sizeof time, start);
+    fprintf(out->file, "%*s  %*.*s  %*" PRIu64 "  %*" PRIu64, start_width(out), time,
+            (int)columns->device_width, WIDEST_DEVICE,
             metric_device_text(device, result, launch->device), NUMBER_WIDTH, launch->context,
             NUMBER_WIDTH, launch->stream);
     for (size_t i = 0; i < columns->count; i++)
@@ -165,12 +176,11 @@ static size_t choose_columns(const struct columns *metrics, struct report_view *
 {
     size_t count = BEFORE;
 
-    chosen[START] = (struct report_column){.title = "Start", .kind = REPORT_CELL_TIME};
+    chosen[START] =
+        (struct report_column){.title = "Start", .kind = REPORT_CELL_TIME, .moment = true};
     chosen[DEVICE] = (struct report_column){.title = "Device", .kind = REPORT_CELL_TEXT, .drop = 3};
-    chosen[CONTEXT] =
-        (struct report_column){.title = "Context", .kind = REPORT_CELL_COUNT, .drop = 2};
-    chosen[STREAM] =
-        (struct report_column){.title = "Stream", .kind = REPORT_CELL_COUNT, .drop = 1};
+    chosen[CONTEXT] = (struct report_column){.title = "Context", .kind = REPORT_CELL_ID, .drop = 2};
+    chosen[STREAM] = (struct report_column){.title = "Stream", .kind = REPORT_CELL_ID, .drop = 1};
     for (size_t i = 0; i < metrics->count; i++) {
         if (i < MOST_METRICS)
             chosen[count++] = (struct report_column){.title = metrics_name_of(metrics->items[i]),
@@ -264,7 +274,7 @@ static void metrics_print_table(const struct report_out *out, const struct colum
     if (csv)
         print_csv_header(out->file, columns);
     else
-        print_text_header(out->file, columns);
+        print_text_header(out, columns);
     for (size_t i = 0; i < result->launch_count; i++) {
         gather(columns, result, &result->launches[i]);
         if (csv)

@@ -15,9 +15,12 @@
 #define GREATEST_COUNT 1e18 /* from here on in exponent form */
 #define RATE_WIDTH     7    /* characters of a number before B/s */
 
-static void print_count(char buffer[METRIC_TEXT_BYTES], double value)
+static void print_count(char buffer[METRIC_TEXT_BYTES], double value, enum mp_style style)
 {
-    snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.0f" : "%.6e", value);
+    if (style == MP_STYLE_OWN)
+        mp_show_places(buffer, METRIC_TEXT_BYTES, value, 0);
+    else
+        snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.0f" : "%.6e", value);
 }
 
 /* nvprof fills ten characters including the unit: below 1000 B/s the number has one digit more. */
@@ -25,7 +28,7 @@ static void print_throughput(char buffer[METRIC_TEXT_BYTES], double value, enum 
 {
     int decimals = RATE_WIDTH - 2;
 
-    if (mp_rate_unit(value, style)) {
+    if (style == MP_STYLE_OWN || mp_rate_unit(value, style)) {
         mp_show_rate(buffer, METRIC_TEXT_BYTES, value, style);
         return;
     }
@@ -40,10 +43,10 @@ static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit 
     switch (unit) {
     case METRIC_UNIT_COUNT:
     case METRIC_UNIT_BYTES:
-        print_count(buffer, value);
+        print_count(buffer, value, style);
         break;
     case METRIC_UNIT_PERCENT:
-        mp_format_percent(buffer, METRIC_TEXT_BYTES, value);
+        mp_show_percent(buffer, METRIC_TEXT_BYTES, value, style);
         break;
     case METRIC_UNIT_BYTES_PER_SECOND:
         print_throughput(buffer, value > 0 ? value : 0, style);
@@ -52,7 +55,10 @@ static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit 
         mp_show_time(buffer, METRIC_TEXT_BYTES, mp_whole_ns(value), style);
         break;
     case METRIC_UNIT_PER_SECOND:
-        snprintf(buffer, METRIC_TEXT_BYTES, "%.4g/s", value);
+        if (style == MP_STYLE_OWN)
+            snprintf(buffer, METRIC_TEXT_BYTES, "%s/s", mp_figure(value).text);
+        else
+            snprintf(buffer, METRIC_TEXT_BYTES, "%.4g/s", value);
         break;
     case METRIC_UNIT_HERTZ:
         snprintf(buffer, METRIC_TEXT_BYTES, "%.0fMHz", value / 1e6);
@@ -65,7 +71,11 @@ static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit 
         break;
     case METRIC_UNIT_NONE:
     case METRIC_UNIT_RATIO:
-        snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.6f" : "%.6e", value);
+        if (style == MP_STYLE_OWN)
+            mp_show_number(buffer, METRIC_TEXT_BYTES, value, style);
+        else
+            snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.6f" : "%.6e",
+                     value);
         break;
     }
 }

@@ -26,7 +26,7 @@ static void print_window(const struct report_out *out, const struct mp_trace *tr
     fprintf(out->file, "Overlap: window %s, from the first to the last activity of the devices",
             mp_format_time(time, sizeof time, overlap->window));
     if (overlap->windows > 1)
-        fprintf(out->file, " in each of %zu capture ranges", overlap->windows);
+        fprintf(out->file, " in each of %s capture ranges", mp_count(overlap->windows).text);
     fputs(".\n", out->file);
 }
 
@@ -56,9 +56,9 @@ static void overlap_print_notes(const struct report_out *out, const struct mp_tr
     if (overlap->graph_launches) {
         print_prefix(out, trace);
         fprintf(out->file,
-                "Note: %" PRIu64 " launch%s of CUDA graphs recorded as a whole: each counts as one "
+                "Note: %s launch%s of CUDA graphs recorded as a whole: each counts as one "
                 "kernel, from the begin of its first node to the end of its last.\n",
-                overlap->graph_launches, overlap->graph_launches == 1 ? "" : "es");
+                mp_count(overlap->graph_launches).text, overlap->graph_launches == 1 ? "" : "es");
     }
     if (overlap->migrations) {
         print_prefix(out, trace);

@@ -32,18 +32,20 @@ static void print_clock(const struct report_out *out, const struct ranks_clock *
     }
     if (!clock->possible) {
         fprintf(out->file,
-                ": no straight line obeys the bounds of %" PRIu64 " collectives; times across "
+                ": no straight line obeys the bounds of %s collectives; times across "
                 "hosts are doubtful.\n",
-                clock->instances);
+                mp_count(clock->instances).text);
         return;
     }
     fprintf(out->file, " is %s %s",
-            mp_format_time(offset, sizeof offset, (uint64_t)llrint(fabs(clock->offset))),
+            mp_format_time_within(offset, sizeof offset, (uint64_t)llrint(fabs(clock->offset)),
+                                  clock->bound),
             clock->offset > 0 ? "behind" : "ahead");
     if (drift_ppm(clock) != 0)
         fprintf(out->file, ", drifts by %.3f ppm", -drift_ppm(clock));
-    fprintf(out->file, ", and right within %s, by %" PRIu64 " collectives.\n",
-            mp_format_time(bound, sizeof bound, (uint64_t)llrint(clock->bound)), clock->instances);
+    fprintf(out->file, ", and right within %s, by %s collectives.\n",
+            mp_format_time(bound, sizeof bound, (uint64_t)llrint(clock->bound)),
+            mp_count(clock->instances).text);
 }
 
 /* The first process that has the clock. */
@@ -69,9 +71,9 @@ void print_clock_offsets(const struct report_out *out, const struct trace_set *s
     for (size_t i = 1; i < ranks->clock_count; i++)
         worst = ranks->clocks[i].bound > worst ? ranks->clocks[i].bound : worst;
     fprintf(out->file,
-            "======== Note: %zu more clocks: see --json; of all that are known the worst is right "
+            "======== Note: %s more clocks: see --json; of all that are known the worst is right "
             "within %s.\n",
-            ranks->clock_count - 1 - MOST_LINES,
+            mp_count(ranks->clock_count - 1 - MOST_LINES).text,
             mp_format_time(bound, sizeof bound, (uint64_t)llrint(worst)));
 }
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "base/text/units.h"
 #include "report/common/set.h"
 #include "report/ranks/tables.h"
 
@@ -47,22 +48,23 @@ static void print_unmatched(const struct report_out *out, const struct ranks *ra
         uint64_t count = count_of(&ranks->unmatched, &reasons[i]);
 
         if (count)
-            fprintf(out->file, "======== Warning: not matched: %" PRIu64 " %s.\n", count,
+            fprintf(out->file, "======== Warning: not matched: %s %s.\n", mp_count(count).text,
                     reasons[i].what);
     }
     if (ranks->by_order)
         fprintf(out->file,
-                "======== Note: nobody told the communicators of %" PRIu64 " operations: they are "
+                "======== Note: nobody told the communicators of %s operations: they are "
                 "kernels in the order of their stream.\n",
-                ranks->by_order);
+                mp_count(ranks->by_order).text);
     for (size_t i = 0; i < ranks->communicator_count; i++) {
         const struct ranks_communicator *communicator = &ranks->communicators[i];
 
         if (ranks_missing(communicator))
             fprintf(out->file,
-                    "======== Warning: communicator %016" PRIx64 ": %" PRIu32 " of %" PRIu32
+                    "======== Warning: communicator %016" PRIx64 ": %s of %s"
                     " ranks have no trace here; they may have been the last.\n",
-                    communicator->hash, ranks_missing(communicator), communicator->ranks);
+                    communicator->hash, mp_count(ranks_missing(communicator)).text,
+                    mp_count(communicator->ranks).text);
     }
 }
 
@@ -173,9 +175,9 @@ void print_ranks_head(const struct report_out *out, const struct ranks_report *r
     print_clock_offsets(out, report->set, report->ranks);
     if (report->ranks->jobs > 1)
         fprintf(out->file,
-                "======== Note: the processes are %zu groups without a communicator in common: as "
+                "======== Note: the processes are %s groups without a communicator in common: as "
                 "many jobs? Then give each one its own folder.\n",
-                report->ranks->jobs);
+                mp_count(report->ranks->jobs).text);
 }
 
 void print_ranks(const struct report_out *out, const struct ranks_report *report)

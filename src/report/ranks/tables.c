@@ -130,7 +130,7 @@ static void function_rows(struct report_table *table, const struct ranks_report 
 
 static const struct report_column member_columns[] = {
     COMMUNICATOR_COLUMNS,
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_COUNT, .width = 4},
+    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
     {.title = "Process",
      .key = "process",
      .kind = REPORT_CELL_TEXT,
@@ -195,7 +195,7 @@ static struct report_cell cause_cell(uint8_t cause)
 
 static const struct report_column cause_columns[] = {
     COMMUNICATOR_COLUMNS,
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_COUNT, .width = 4},
+    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
     {.title = "Process", .key = "process", .kind = REPORT_CELL_TEXT, .left = true, .width = 8},
     {.title = "Count", .key = "instances", .kind = REPORT_CELL_COUNT, .width = 6},
     {.title = "Behind", .key = "behind_ns", .kind = REPORT_CELL_TIME, .width = 8},
@@ -231,7 +231,7 @@ static void cause_rows(struct report_table *table, const struct ranks_report *re
 /* ---- Each instance ---- */
 
 static const struct report_column instance_columns[] = {
-    {.title = "Begin", .key = "begin_ns", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Begin", .key = "begin_ns", .kind = REPORT_CELL_TIME, .width = 8, .moment = true},
     COMMUNICATOR_COLUMNS,
     {.title = "Function",
      .key = "function",
@@ -239,13 +239,13 @@ static const struct report_column instance_columns[] = {
      .left = true,
      .width = 8,
      .name = true},
-    {.title = "Number", .key = "number", .kind = REPORT_CELL_COUNT, .width = 6},
+    {.title = "Number", .key = "number", .kind = REPORT_CELL_ID, .width = 6},
     METHOD_COLUMNS,
-    {.title = "Replay", .key = "replay", .kind = REPORT_CELL_COUNT, .width = 6, .drop = 1},
-    {.title = "From", .key = "from_rank", .kind = REPORT_CELL_COUNT, .width = 4, .drop = 1},
-    {.title = "To", .key = "to_rank", .kind = REPORT_CELL_COUNT, .width = 4, .drop = 1},
+    {.title = "Replay", .key = "replay", .kind = REPORT_CELL_ID, .width = 6, .drop = 1},
+    {.title = "From", .key = "from_rank", .kind = REPORT_CELL_ID, .width = 4, .drop = 1},
+    {.title = "To", .key = "to_rank", .kind = REPORT_CELL_ID, .width = 4, .drop = 1},
     {.title = "Bytes", .key = "bytes", .kind = REPORT_CELL_BYTES, .width = 8, .drop = 1},
-    {.title = "Last", .key = "last_rank", .kind = REPORT_CELL_COUNT, .width = 4},
+    {.title = "Last", .key = "last_rank", .kind = REPORT_CELL_ID, .width = 4},
     {.title = "Process", .key = "process", .kind = REPORT_CELL_TEXT, .left = true, .width = 8},
     {.title = "Late by", .key = "late_ns", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Skew", .key = "skew_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},

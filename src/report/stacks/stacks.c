@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/text/units.h"
 #include "report/common/quality.h"
 
 #include "base/poison.h"
@@ -28,7 +29,7 @@ static const struct report_column columns[] = {
     {.title = "Self host", .key = "self_host_ns", .kind = REPORT_CELL_TIME},
     {.title = "Name", .key = "function", .kind = REPORT_CELL_TEXT},
     {.title = "File", .key = "file", .kind = REPORT_CELL_TEXT},
-    {.title = "Line", .key = "line", .kind = REPORT_CELL_COUNT},
+    {.title = "Line", .key = "line", .kind = REPORT_CELL_ID},
     {.title = "Sampled", .key = "sampled_ns", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Self sampled", .key = "self_sampled_ns", .kind = REPORT_CELL_TIME},
 };
@@ -209,14 +210,14 @@ static void print_limits(const struct report_out *out, const struct stacks_repor
 
     if (result->every > 1)
         print_note(out, report->trace,
-                   "Note: one call in %" PRIu64
+                   "Note: one call in %s"
                    " of each thread has a stack (MINIPROF_STACKS_EVERY).",
-                   result->every);
+                   mp_count(result->every).text);
     if (result->over)
         print_note(out, report->trace,
-                   "Note: only calls of %" PRIu64
+                   "Note: only calls of %s"
                    " us or more have a stack (MINIPROF_STACKS_OVER).",
-                   result->over);
+                   mp_count(result->over).text);
 }
 
 static void print_no_stacks(const struct report_out *out, const struct stacks_report *report)
@@ -245,18 +246,18 @@ static void stacks_print_notes(const struct report_out *out, const struct stacks
                    "Note: native functions have no names: libdw is not installed here.");
     else if (result->stacks.unnamed_count)
         print_note(out, report->trace,
-                   "Note: modules without names: %" PRIu32
+                   "Note: modules without names: %s"
                    ", first %s. Their files are not here, or have "
                    "another build id.",
-                   result->stacks.unnamed_count, result->stacks.unnamed);
+                   mp_count(result->stacks.unnamed_count).text, result->stacks.unnamed);
     if (result->has_stacks || result->asked)
         print_limits(out, report);
     if (result->sample_count)
         print_note(
             out, report->trace,
-            "Samples: %zu; with Python's interpreter lock %.1f %% of the CPU time that they stand "
+            "Samples: %s; with Python's interpreter lock %.1f %% of the CPU time that they stand "
             "for.",
-            result->sample_count,
+            mp_count(result->sample_count).text,
             result->all.sampled ? 100.0 * (double)result->gil_held / (double)result->all.sampled
                                 : 0.0);
     if (!result->has_times)

@@ -116,7 +116,7 @@ static void print_ranges(FILE *out, const struct contents *contents)
 {
     char text[TIME_BYTES];
 
-    fprintf(out, "%-28s%zu\n", "capture ranges", ranges_count(&contents->ranges));
+    fprintf(out, "%-28s%s\n", "capture ranges", mp_count(ranges_count(&contents->ranges)).text);
     for (size_t i = 0; i < ranges_count(&contents->ranges); i++) {
         const struct capture_range *range = dense_at(&contents->ranges.items, i);
         bool ended = range->end_time != UINT64_MAX && range->end_time >= range->begin_time;
@@ -140,7 +140,7 @@ static void print_counters(FILE *out, const struct contents *contents)
         if (!name)
             continue;
         print_key(out, name);
-        fprintf(out, "%" PRIu64 "\n", value);
+        fprintf(out, "%s\n", mp_count(value).text);
     }
 }
 
@@ -195,7 +195,7 @@ static void print_told(FILE *out, const struct told *told)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!parts[i].count)
             continue;
-        fprintf(out, "%s%" PRIu64 " %s", before, parts[i].count, parts[i].source);
+        fprintf(out, "%s%s %s", before, mp_count(parts[i].count).text, parts[i].source);
         before = ", ";
     }
     fputc('\n', out);
@@ -229,13 +229,13 @@ static void summary_info_print_text(const struct report_out *out, const struct m
     print_told(out->file, &contents->told);
     print_counters(out->file, contents);
     print_running(out->file, contents);
-    fprintf(out->file, "%-28s%" PRIu64 "\n", "dropped", contents->quality.dropped);
+    fprintf(out->file, "%-28s%s\n", "dropped", mp_count(contents->quality.dropped).text);
     fputc('\n', out->file);
     summary_info_print_table(out, contents);
-    fprintf(out->file, "\n%-28s%" PRIu64 "\n", "records", contents->records);
-    fprintf(out->file, "%-28s%" PRIu64 "\n", "bytes", contents->bytes);
-    fprintf(out->file, "%-28s%.3f\n", "bytes per record",
-            ratio(contents->bytes, contents->records));
+    fprintf(out->file, "\n%-28s%s\n", "records", mp_count(contents->records).text);
+    fprintf(out->file, "%-28s%s\n", "bytes", mp_count(contents->bytes).text);
+    fprintf(out->file, "%-28s%s\n", "bytes per record",
+            mp_rounded(ratio(contents->bytes, contents->records)).text);
 }
 
 static void json_ranges(struct json_writer *json, const struct contents *contents)

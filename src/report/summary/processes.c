@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/data/buffer.h"
+#include "base/text/units.h"
 #include "report/common/set.h"
 #include "report/ranks/ranks.h"
 
@@ -21,10 +22,10 @@ enum uuid_part { UUID_HEAD, UUID_TAIL, UUID_WHOLE };
 static const struct report_column columns[] = {
     {.title = "File", .kind = REPORT_CELL_TEXT, .left = true, .width = 8, .name = true},
     {.title = "Host", .kind = REPORT_CELL_TEXT, .left = true, .width = 4},
-    {.title = "Rank", .kind = REPORT_CELL_COUNT, .width = 4},
-    {.title = "Pid", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "First", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "Last", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
+    {.title = "Rank", .kind = REPORT_CELL_ID, .width = 4},
+    {.title = "Pid", .kind = REPORT_CELL_ID, .width = 7},
+    {.title = "First", .kind = REPORT_CELL_TIME, .width = 8, .moment = true, .drop = 1},
+    {.title = "Last", .kind = REPORT_CELL_TIME, .width = 8, .moment = true, .drop = 1},
     {.title = "Records", .kind = REPORT_CELL_COUNT, .width = 9},
     {.title = "Dropped", .kind = REPORT_CELL_COUNT, .width = 7},
     {.title = "Bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9, .drop = 2},
@@ -195,14 +196,14 @@ static enum mp_status processes_each_row(struct listing *listing,
 /* What is missing, in words; an empty text when nothing is. */
 static const char *describe(const struct trace_process *process, char text[WARNING_BYTES])
 {
-    char damage[WARNING_BYTES - 64];
+    char damage[WARNING_BYTES - 80];
     bool damaged = mp_damage_describe(&process->damage, damage, sizeof damage);
 
     *text = '\0';
     if (process->dropped)
-        snprintf(text, WARNING_BYTES, "%" PRIu64 " record%s lost while recording%s%s",
-                 process->dropped, process->dropped == 1 ? " was" : "s were", damaged ? "; " : "",
-                 damaged ? damage : "");
+        snprintf(text, WARNING_BYTES, "%s record%s lost while recording%s%s",
+                 mp_count(process->dropped).text, process->dropped == 1 ? " was" : "s were",
+                 damaged ? "; " : "", damaged ? damage : "");
     else if (damaged)
         snprintf(text, WARNING_BYTES, "%s", damage);
     return text;

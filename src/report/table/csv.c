@@ -81,9 +81,11 @@ static void put_cell(const struct report_table *table, size_t column,
         fputc(cell->number ? '1' : '0', table->out);
         break;
     case REPORT_CELL_COUNT:
+    case REPORT_CELL_ID:
     case REPORT_CELL_SIGNED:
     case REPORT_CELL_HEX:
-        fputs(report_print_number(&table->columns[column], cell, table->style, buffer), table->out);
+        fputs(report_print_number(&table->columns[column], cell, MP_STYLE_NVPROF, buffer),
+              table->out);
         break;
     }
 }

@@ -19,31 +19,6 @@ static bool is_hidden(const struct report_table *table, size_t column)
     return table->hidden >> column & 1;
 }
 
-/* `+4.5880us`, `-909ns`, `0ns`. */
-static const char *print_change(int64_t ns, char buffer[REPORT_NUMBER_BYTES])
-{
-    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-
-    buffer[0] = ns < 0 ? '-' : '+';
-    mp_format_time(buffer + (ns != 0), REPORT_NUMBER_BYTES - 1, magnitude);
-    return buffer;
-}
-
-const char *report_print_fitted(const struct report_table *table, size_t column,
-                                const struct report_cell *cell, char buffer[REPORT_NUMBER_BYTES])
-{
-    struct report_column plain = table->columns[column];
-
-    bool longer = plain.decimals || plain.kind == REPORT_CELL_CHANGE;
-
-    if (report_has_unit_row(table) || !longer || !table->view->width)
-        return report_print_in_unit(table, column, cell, buffer);
-    plain.decimals = false;
-    if (plain.kind == REPORT_CELL_CHANGE)
-        return print_change((int64_t)cell->number, buffer);
-    return report_print_number(&plain, cell, table->style, buffer);
-}
-
 /* Columns of the terminal that a cell takes. */
 static size_t columns_of_cell(const struct report_table *table, size_t column,
                               const struct report_cell *cell)
@@ -54,7 +29,7 @@ static size_t columns_of_cell(const struct report_table *table, size_t column,
         return 1;
     if (table->columns[column].kind == REPORT_CELL_TEXT)
         return report_columns_of(cell->text, cell->text_bytes);
-    return strlen(report_print_fitted(table, column, cell, buffer));
+    return strlen(report_print_in_unit(table, column, cell, buffer));
 }
 
 void report_measure_cell(struct report_table *table, size_t column, const struct report_cell *cell)

@@ -69,7 +69,7 @@ static struct shown shown_text(const char *text, size_t bytes)
 static struct shown shown_number(const struct report_table *table, size_t column,
                                  const struct report_cell *cell, char buffer[REPORT_NUMBER_BYTES])
 {
-    const char *text = cell->absent ? "-" : report_print_fitted(table, column, cell, buffer);
+    const char *text = cell->absent ? "-" : report_print_in_unit(table, column, cell, buffer);
 
     return shown_text(text, strlen(text));
 }

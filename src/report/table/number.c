@@ -10,18 +10,21 @@
 static const char *print_time(const struct report_column *column, uint64_t ns, enum mp_style style,
                               char buffer[REPORT_NUMBER_BYTES])
 {
-    if (column->decimals)
+    if (column->decimals && style == MP_STYLE_NVPROF)
         return mp_format_time_decimals(buffer, REPORT_NUMBER_BYTES, ns);
+    if (column->moment && style == MP_STYLE_OWN)
+        return mp_format_moment(buffer, REPORT_NUMBER_BYTES, ns);
     return mp_show_time(buffer, REPORT_NUMBER_BYTES, ns, style);
 }
 
-/* `+4.588000us`, `-909ns`, `0ns`. */
-static const char *print_change(int64_t ns, char buffer[REPORT_NUMBER_BYTES])
+/* `+4.588us`, `-909ns`, `0ns`. */
+static const char *print_change(const struct report_column *column, int64_t ns, enum mp_style style,
+                                char buffer[REPORT_NUMBER_BYTES])
 {
     uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 
     buffer[0] = ns < 0 ? '-' : '+';
-    mp_format_time_decimals(buffer + (ns != 0), REPORT_NUMBER_BYTES - 1, magnitude);
+    print_time(column, magnitude, style, buffer + (ns != 0));
     return buffer;
 }
 
@@ -42,17 +45,25 @@ const char *report_print_number(const struct report_column *column, const struct
     case REPORT_CELL_MEAN:
         return print_time(column, mp_whole_ns(cell->real), style, buffer);
     case REPORT_CELL_CHANGE:
-        return print_change((int64_t)cell->number, buffer);
+        return print_change(column, (int64_t)cell->number, style, buffer);
     case REPORT_CELL_PERCENT:
-        return mp_format_percent(buffer, REPORT_NUMBER_BYTES, cell->real);
+        if (column->rough && style == MP_STYLE_OWN) {
+            snprintf(buffer, REPORT_NUMBER_BYTES, "%.1f%%", cell->real);
+            break;
+        }
+        return mp_show_percent(buffer, REPORT_NUMBER_BYTES, cell->real, style);
     case REPORT_CELL_BYTES:
         return mp_show_size(buffer, REPORT_NUMBER_BYTES, cell->number, style);
     case REPORT_CELL_THROUGHPUT:
         return mp_show_rate(buffer, REPORT_NUMBER_BYTES, cell->real, style);
     case REPORT_CELL_REAL:
+        if (style == MP_STYLE_OWN)
+            return mp_show_places(buffer, REPORT_NUMBER_BYTES, cell->real, 2);
         snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
         break;
     case REPORT_CELL_COUNT:
+        return mp_show_count(buffer, REPORT_NUMBER_BYTES, cell->number, style);
+    case REPORT_CELL_ID:
     case REPORT_CELL_TEXT:
     case REPORT_CELL_GROUP:
         snprintf(buffer, REPORT_NUMBER_BYTES, "%" PRIu64, cell->number);

@@ -14,6 +14,7 @@ static void put_value(struct json_writer *json, const struct report_column *colu
         json_bytes(json, cell->text, cell->text_bytes);
         break;
     case REPORT_CELL_COUNT:
+    case REPORT_CELL_ID:
     case REPORT_CELL_TIME:
     case REPORT_CELL_BYTES:
         json_number(json, cell->number);

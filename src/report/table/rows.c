@@ -95,6 +95,7 @@ static double number_of(enum report_kind kind, const struct report_cell *cell)
         return (double)(int64_t)cell->number;
     case REPORT_CELL_GROUP:
     case REPORT_CELL_COUNT:
+    case REPORT_CELL_ID:
     case REPORT_CELL_HEX:
     case REPORT_CELL_BOOL:
     case REPORT_CELL_TIME:

@@ -27,11 +27,6 @@ void report_keep_below(struct report_table *table, const char *text);
 
 /* ---- Layout of kept rows ---- */
 
-/* A number as a terminal shows it: times are as short as in all other tables, even where nvprof has
- * six decimals. */
-const char *report_print_fitted(const struct report_table *table, size_t column,
-                                const struct report_cell *cell, char buffer[REPORT_NUMBER_BYTES]);
-
 /* Notes how many columns of the terminal the cell takes. */
 void report_measure_cell(struct report_table *table, size_t column, const struct report_cell *cell);
 

@@ -147,6 +147,7 @@ static void put_cell(FILE *out, const struct report_column *column, const struct
         foreign_put_csv(out, cell->text, cell->text_bytes);
         break;
     case REPORT_CELL_COUNT:
+    case REPORT_CELL_ID:
     case REPORT_CELL_TIME:
     case REPORT_CELL_BYTES:
         fprintf(out, "%" PRIu64, cell->number);

@@ -11,6 +11,8 @@
 
 #include "base/poison.h"
 
+#define MOMENT_WIDTH 12 /* `647.659179ms` */
+
 struct report_cell report_text_cell(const char *text)
 {
     if (!text)
@@ -53,7 +55,9 @@ void report_begin(struct report_table *table, const struct report_out *out,
         size_t title = strlen(columns[i].title);
         bool alone = columns[i].left && i + 1 == count;
         table->fit[i].width = columns[i].width;
-        if (!alone && title > columns[i].width)
+        if (columns[i].moment && table->style == MP_STYLE_OWN)
+            table->fit[i].width = MOMENT_WIDTH;
+        if (!alone && title > table->fit[i].width)
             table->fit[i].width = (uint32_t)title;
     }
     report_rows_begin(table);

@@ -89,18 +89,18 @@ static inline enum mp_style report_number_style(const struct report_out *out)
 
 enum report_kind {
     REPORT_CELL_TEXT,
-    REPORT_CELL_GROUP,   /* text; printed with a colon, and only in the first row that has it */
-    REPORT_CELL_COUNT,   /* number */
-    REPORT_CELL_SIGNED,  /* number, two's complement */
-    REPORT_CELL_HEX,     /* number */
-    REPORT_CELL_BOOL,    /* number */
-    REPORT_CELL_TIME,    /* number: a duration in ns */
-    REPORT_CELL_MEAN,    /* real: a duration in ns */
-    REPORT_CELL_CHANGE,  /* number, two's complement: ns more or less than before, with six decimals
-                          */
-    REPORT_CELL_PERCENT, /* real */
-    REPORT_CELL_BYTES,   /* number: bytes */
-    REPORT_CELL_REAL,    /* real */
+    REPORT_CELL_GROUP,     /* text; printed with a colon, and only in the first row that has it */
+    REPORT_CELL_COUNT,     /* number */
+    REPORT_CELL_ID,        /* number that names something: no commas */
+    REPORT_CELL_SIGNED,    /* number, two's complement */
+    REPORT_CELL_HEX,       /* number */
+    REPORT_CELL_BOOL,      /* number */
+    REPORT_CELL_TIME,      /* number: a duration in ns */
+    REPORT_CELL_MEAN,      /* real: a duration in ns */
+    REPORT_CELL_CHANGE,    /* number, two's complement: ns more or less than before */
+    REPORT_CELL_PERCENT,   /* real */
+    REPORT_CELL_BYTES,     /* number: bytes */
+    REPORT_CELL_REAL,      /* real */
     REPORT_CELL_THROUGHPUT /* real: bytes a second */
 };
 
@@ -112,12 +112,14 @@ struct report_column {
     uint8_t width; /* characters in text, at least */
     bool left;     /* left-justified */
     bool cut;      /* TEXT: in text no wider than `width`, as nvprof's devices */
-    bool decimals; /* TIME, MEAN: six decimals in text, as nvprof's dependency analysis */
+    bool decimals; /* TIME, MEAN: in nvprof's style six decimals, as its dependency analysis */
+    bool moment;   /* TIME: a point in time, of which our own style prints all digits */
     bool exact;    /* TIME: in CSV enough decimals for a ns also in seconds; else six */
     bool scaled;   /* BYTES, THROUGHPUT: in CSV one unit for the column, by the greatest measured
                       value, as for times; otherwise bytes and bytes a second */
     bool ranked;   /* TEXT that is a number in words: the cell's `real` has it too, for --sort */
     bool name;     /* TEXT: names, which give way on a terminal; else the last column of text is */
+    bool rough;    /* PERCENT: an estimate, which our own style prints with one place */
     bool share;    /* PERCENT: of all; TIME, MEAN: counts beside it; on a terminal rows that have
                       nothing of either are folded into one line */
     uint8_t drop;  /* on a terminal, columns with the greatest number are left out first */

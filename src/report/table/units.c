@@ -11,7 +11,8 @@
 static const struct {
     const char *name;
     double ns;
-} time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    int places; /* of a ns */
+} time_units[] = {{"ns", 1, 0}, {"us", 1e3, 3}, {"ms", 1e6, 6}, {"s", 1e9, 9}};
 
 #define UNIT_SECONDS 3
 
@@ -150,12 +151,18 @@ const char *report_print_in_unit(const struct report_table *table, size_t column
         return report_print_number(info, cell, table->style, buffer);
     if (info->kind == REPORT_CELL_CHANGE)
         return print_change(report_in_unit(table, column, cell), table->style, buffer);
+    if (info->moment && table->style == MP_STYLE_OWN) {
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%.*f", time_units[time_unit(table, column)].places,
+                 report_in_unit(table, column, cell));
+        return buffer;
+    }
     if (report_is_time(info->kind) || is_size(info->kind))
         return mp_show_number(buffer, REPORT_NUMBER_BYTES, report_in_unit(table, column, cell),
                               table->style);
-    if (info->kind == REPORT_CELL_PERCENT)
-        snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
-    else
+    if (info->kind != REPORT_CELL_PERCENT)
         return report_print_number(info, cell, table->style, buffer);
+    if (table->style == MP_STYLE_OWN)
+        return mp_show_places(buffer, REPORT_NUMBER_BYTES, cell->real, 2);
+    snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
     return buffer;
 }

@@ -76,10 +76,11 @@ static void the_unit_is_chosen_before_rounding(void **state)
     char text[MP_FORMATTED_BYTES];
 
     (void)state;
-    assert_string_equal(mp_format_time(text, sizeof(text), 1000), "1.0000us");
-    assert_string_equal(mp_format_time(text, sizeof(text), 999999), "1000.0us");
-    assert_string_equal(mp_format_time(text, sizeof(text), 1000000), "1.0000ms");
-    assert_string_equal(mp_format_time(text, sizeof(text), 1000000000), "1.00000s");
+    assert_string_equal(mp_format_time(text, sizeof(text), 1000), "1.000us");
+    assert_string_equal(mp_format_time(text, sizeof(text), 999949), "999.9us");
+    assert_string_equal(mp_format_time(text, sizeof(text), 999999), "1,000us");
+    assert_string_equal(mp_format_time(text, sizeof(text), 1000000), "1.000ms");
+    assert_string_equal(mp_format_time(text, sizeof(text), 1000000000), "1.000s");
 }
 
 static void no_time_is_wider_than_eight_characters(void **state)
@@ -99,7 +100,7 @@ static void a_mean_is_rounded_to_whole_nanoseconds(void **state)
     (void)state;
     assert_string_equal(mp_format_time_mean(text, sizeof(text), 0.4), "0ns");
     assert_string_equal(mp_format_time_mean(text, sizeof(text), 0.5), "1ns");
-    assert_string_equal(mp_format_time_mean(text, sizeof(text), 1772931.25), "1.7729ms");
+    assert_string_equal(mp_format_time_mean(text, sizeof(text), 1772931.25), "1.773ms");
     assert_string_equal(mp_format_time_mean(text, sizeof(text), -3.0), "0ns");
 }
 
@@ -134,23 +135,23 @@ static void sizes_change_unit_at_1000_and_divide_by_1024(void **state)
                             cases[i].text);
 }
 
-static void throughput_has_six_characters_before_its_unit(void **state)
+static void throughput_is_in_units_of_1024_or_1000(void **state)
 {
     static const struct {
         double bytes;
         const char *nvprof;
         const char *own;
     } cases[] = {
-        {0, "0.0000B/s", "0.0000B/s"},
-        {-1, "0.0000B/s", "0.0000B/s"},
-        {999, "999.00B/s", "999.00B/s"},
-        {1000, "0.9766KB/s", "1.0000KB/s"},
-        {1e6, "976.56KB/s", "1.0000MB/s"},
-        {77.625 * 1048576, "77.625MB/s", "81.396MB/s"},
-        {100000.0 * 1048576, "97.656GB/s", "104.86GB/s"},
-        {4.81e12, "4e+03GB/s", "4810.0GB/s"},
-        {1e5 * 1073741824, "1e+05GB/s", "107374GB/s"},
-        {1e16, "9e+06GB/s", "10000000GB/s"},
+        {0, "0.0000B/s", "0.000B/s"},
+        {-1, "0.0000B/s", "0.000B/s"},
+        {999, "999.00B/s", "999.0B/s"},
+        {1000, "0.9766KB/s", "1.000KB/s"},
+        {1e6, "976.56KB/s", "1.000MB/s"},
+        {77.625 * 1048576, "77.625MB/s", "81.40MB/s"},
+        {100000.0 * 1048576, "97.656GB/s", "104.9GB/s"},
+        {4.81e12, "4e+03GB/s", "4,810GB/s"},
+        {1e5 * 1073741824, "1e+05GB/s", "107,374GB/s"},
+        {1e16, "9e+06GB/s", "10,000,000GB/s"},
     };
     char text[MP_FORMATTED_BYTES];
 
@@ -162,21 +163,23 @@ static void throughput_has_six_characters_before_its_unit(void **state)
     }
 }
 
-static void our_own_style_says_kib_and_keeps_its_digits(void **state)
+static void our_own_style_has_four_digits_and_commas(void **state)
 {
     char text[MP_FORMATTED_BYTES];
 
     (void)state;
     assert_string_equal(mp_format_size(text, sizeof(text), 999), "999B");
-    assert_string_equal(mp_format_size(text, sizeof(text), 1536), "1.5000KiB");
-    assert_string_equal(mp_format_size(text, sizeof(text), 1048576), "1.0000MiB");
-    assert_string_equal(mp_format_size(text, sizeof(text), 4096ull << 20), "4.0000GiB");
-    assert_string_equal(mp_format_size(text, sizeof(text), 1234ull << 30), "1234.0GiB");
-    assert_string_equal(mp_format_time(text, sizeof(text), 999999), "1000.0us");
-    assert_string_equal(mp_format_time(text, sizeof(text), 1234567890123), "1234.57s");
-    assert_string_equal(mp_format_time(text, sizeof(text), UINT64_MAX), "18446744074s");
-    assert_string_equal(mp_show_number(text, sizeof(text), 1830.2, MP_STYLE_OWN), "1830.200");
-    assert_string_equal(mp_show_number(text, sizeof(text), 354586350, MP_STYLE_OWN), "354586350");
+    assert_string_equal(mp_format_size(text, sizeof(text), 1000), "0.9766KiB");
+    assert_string_equal(mp_format_size(text, sizeof(text), 1536), "1.500KiB");
+    assert_string_equal(mp_format_size(text, sizeof(text), 1048576), "1.000MiB");
+    assert_string_equal(mp_format_size(text, sizeof(text), 4096ull << 20), "4.000GiB");
+    assert_string_equal(mp_format_size(text, sizeof(text), 1234ull << 30), "1,234GiB");
+    assert_string_equal(mp_format_time(text, sizeof(text), 12345), "12.35us");
+    assert_string_equal(mp_format_time(text, sizeof(text), 1234567890123), "1,235s");
+    assert_string_equal(mp_format_time(text, sizeof(text), UINT64_MAX), "18,446,744,074s");
+    assert_string_equal(mp_show_number(text, sizeof(text), 1830.2, MP_STYLE_OWN), "1,830");
+    assert_string_equal(mp_show_number(text, sizeof(text), 354586350, MP_STYLE_OWN), "354,586,350");
+    assert_string_equal(mp_show_number(text, sizeof(text), 0.041317, MP_STYLE_OWN), "0.04132");
     assert_string_equal(mp_show_number(text, sizeof(text), 0.000229, MP_STYLE_OWN), "2.29e-04");
 }
 
@@ -219,12 +222,90 @@ static void units_of_sizes_have_names_and_bytes(void **state)
 
 static void a_percentage_has_two_digits_behind_the_point(void **state)
 {
+    static const struct {
+        double percent;
+        const char *nvprof, *own;
+    } cases[] = {
+        {31.502737, "31.50%", "31.50%"}, {0, "0.00%", "0.00%"},
+        {99.994, "99.99%", "99.99%"},    {99.996, "100.00%", "100.0%"},
+        {100, "100.00%", "100.0%"},      {-157.23, "-157.23%", "-157.2%"},
+        {1234.5, "1234.50%", "1,234%"},
+    };
     char text[MP_FORMATTED_BYTES];
 
     (void)state;
-    assert_string_equal(mp_format_percent(text, sizeof(text), 31.502737), "31.50%");
-    assert_string_equal(mp_format_percent(text, sizeof(text), 0), "0.00%");
-    assert_string_equal(mp_format_percent(text, sizeof(text), 100), "100.00%");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_string_equal(mp_show_percent(text, sizeof(text), cases[i].percent, MP_STYLE_NVPROF),
+                            cases[i].nvprof);
+        assert_string_equal(mp_percent(cases[i].percent).text, cases[i].own);
+    }
+}
+
+static void counts_have_a_comma_before_each_three_digits(void **state)
+{
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    assert_string_equal(mp_count(0).text, "0");
+    assert_string_equal(mp_count(999).text, "999");
+    assert_string_equal(mp_count(1000).text, "1,000");
+    assert_string_equal(mp_count(123456).text, "123,456");
+    assert_string_equal(mp_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+    assert_string_equal(mp_show_count(text, sizeof(text), 15300, MP_STYLE_NVPROF), "15300");
+    assert_string_equal(mp_show_count(text, 4, 15300, MP_STYLE_OWN), "15,");
+    assert_string_equal(mp_figure(3).text, "3");
+    assert_string_equal(mp_figure(0.98312).text, "0.9831");
+    assert_string_equal(mp_figure(999.96).text, "1,000");
+    assert_string_equal(mp_figure(12345.6).text, "12,346");
+    assert_string_equal(mp_rounded(0.5).text, "0.50");
+    assert_string_equal(mp_rounded(-1674.08).text, "-1,674");
+    assert_string_equal(mp_rounded(-123456.7).text, "-123,457");
+    assert_string_equal(mp_rounded(1e300).text, "1.000e+300");
+}
+
+/* To the second digit of the error. */
+static void an_estimate_has_the_digits_that_its_error_allows(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        double error;
+        const char *text;
+    } cases[] = {
+        {1234567, 0, "1.235ms"}, {1234567, 20e3, "1.235ms"}, {1234567, 200e3, "1.23ms"},
+        {1234567, 2e6, "1.2ms"}, {1234567, 20e6, "1ms"},     {123456, 20, "123.5us"},
+        {123456, 20e3, "123us"}, {123456, 200e3, "120us"},   {42, 7, "42ns"},
+        {4200, 1e6, "0ns"},      {999999, 200e3, "1.00ms"},  {12345678901, 99e6, "12.35s"},
+    };
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_string_equal(mp_format_time_within(text, sizeof(text), cases[i].ns, cases[i].error),
+                            cases[i].text);
+    assert_int_equal(mp_places_within(0), 3);
+    assert_int_equal(mp_places_within(0.2), 2);
+    assert_int_equal(mp_places_within(2), 1);
+    assert_int_equal(mp_places_within(20), 0);
+}
+
+static void a_moment_has_every_nanosecond(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } cases[] = {
+        {0, "0ns"},
+        {909, "909ns"},
+        {4588, "4.588us"},
+        {647659179, "647.659179ms"},
+        {2629210042, "2.629210042s"},
+        {UINT64_MAX, "18446744073.709551615s"},
+    };
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_string_equal(mp_format_moment(text, sizeof(text), cases[i].ns), cases[i].text);
 }
 
 static void a_small_buffer_cuts_and_terminates(void **state)
@@ -244,11 +325,14 @@ int main(void)
         cmocka_unit_test(no_time_is_wider_than_eight_characters),
         cmocka_unit_test(a_mean_is_rounded_to_whole_nanoseconds),
         cmocka_unit_test(sizes_change_unit_at_1000_and_divide_by_1024),
-        cmocka_unit_test(throughput_has_six_characters_before_its_unit),
-        cmocka_unit_test(our_own_style_says_kib_and_keeps_its_digits),
+        cmocka_unit_test(throughput_is_in_units_of_1024_or_1000),
+        cmocka_unit_test(our_own_style_has_four_digits_and_commas),
         cmocka_unit_test(numbers_without_a_unit_have_eight_characters),
         cmocka_unit_test(units_of_sizes_have_names_and_bytes),
         cmocka_unit_test(a_percentage_has_two_digits_behind_the_point),
+        cmocka_unit_test(counts_have_a_comma_before_each_three_digits),
+        cmocka_unit_test(an_estimate_has_the_digits_that_its_error_allows),
+        cmocka_unit_test(a_moment_has_every_nanosecond),
         cmocka_unit_test(a_small_buffer_cuts_and_terminates),
     };
 

@@ -49,7 +49,7 @@ static const struct report_column columns[] = {
 static void begin_table(struct report_table *table, FILE *out, enum report_format format,
                         const struct report_column *first, size_t count)
 {
-    struct report_out to = {.file = out, .format = format};
+    struct report_out to = {.file = out, .format = format, .nvprof = true};
 
     report_begin(table, &to, first, count);
 }
@@ -111,7 +111,10 @@ static void times_can_have_six_decimals(void **state)
          .kind = REPORT_CELL_TIME,
          .decimals = true},
         {.title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .decimals = true},
-        {.title = "Difference", .key = "difference_ns", .kind = REPORT_CELL_CHANGE},
+        {.title = "Difference",
+         .key = "difference_ns",
+         .kind = REPORT_CELL_CHANGE,
+         .decimals = true},
     };
     const struct report_cell rows[][3] = {
         {report_number_cell(647659179), report_real_cell(4587.5), report_number_cell(0)},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text/strings.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -119,9 +120,8 @@ static enum mp_status sum_up(const struct answer *answer, enum measure measure,
         if (sample->measure != measure)
             continue;
         if (is_in_part(sample))
-            return mp_error_set(error, MP_ERR_DAMAGED, "the trace has %llu of %llu calls",
-                                (unsigned long long)sample->found,
-                                (unsigned long long)sample->count);
+            return mp_error_set(error, MP_ERR_DAMAGED, "the trace has %s of %s calls",
+                                mp_count(sample->found).text, mp_count(sample->count).text);
         ns[count] = sample->ns;
         inside[count++] = sample->found ? (double)sample->inside / (double)sample->found : 0;
     }

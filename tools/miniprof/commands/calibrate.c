@@ -8,6 +8,7 @@
 #include "base/costs_file.h"
 #include "base/text/json_write.h"
 #include "base/text/strings.h"
+#include "base/text/units.h"
 #include "calibrate/calibrate.h"
 #include "common/command.h"
 #include "common/report_options.h"
@@ -125,7 +126,7 @@ static void print_title(const struct calibration *result, const struct report_ou
     if (rounds == 1)
         fputs("one round\n", out->file);
     else
-        fprintf(out->file, "medians of %llu rounds\n", (unsigned long long)rounds);
+        fprintf(out->file, "medians of %s rounds\n", mp_count(rounds).text);
 }
 
 static void print_table(struct calibration *result, const struct report_out *out, uint64_t rounds,
@@ -150,9 +151,9 @@ static void warn_of_spread(struct calibration *result)
 
     if (wide)
         complain(set.command,
-                 "warning: %zu %s much from round to round: if something else uses the GPU or the "
+                 "warning: %s %s much from round to round: if something else uses the GPU or the "
                  "CPUs, measure again without it, or with --rounds 15",
-                 wide, wide == 1 ? "cost differs" : "costs differ");
+                 mp_count(wide).text, wide == 1 ? "cost differs" : "costs differ");
 }
 
 /* ---- The command ---- */

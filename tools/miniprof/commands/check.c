@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "base/text/foreign.h"
+#include "base/text/units.h"
 #include "common/command.h"
 #include "common/options.h"
 #include "model/trace/set.h"
@@ -64,10 +65,11 @@ static void print_verdict(const char *path, const struct counts *counts, bool da
 {
     foreign_put_text(stdout, path);
     if (damaged)
-        printf(": %s (%" PRIu64 " chunks with %" PRIu64 " rows are intact)\n", text, counts->chunks,
-               counts->rows);
+        printf(": %s (%s chunks with %s rows are intact)\n", text, mp_count(counts->chunks).text,
+               mp_count(counts->rows).text);
     else
-        printf(": ok, %" PRIu64 " chunks, %" PRIu64 " rows\n", counts->chunks, counts->rows);
+        printf(": ok, %s chunks, %s rows\n", mp_count(counts->chunks).text,
+               mp_count(counts->rows).text);
 }
 
 static int check_trace(const char *path, struct mp_trace *trace, struct mp_error *error)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/units.h"
 #include "common/command.h"
 #include "common/report_options.h"
 #include "common/trace_args.h"
@@ -90,9 +91,9 @@ static void tell(struct making *making, const char *who, const struct html_repor
 {
     if (result->left_out)
         complain(set.command,
-                 "%sthe time line holds %" PRIu64 " events and leaves out %" PRIu64
+                 "%sthe time line holds %s events and leaves out %s"
                  "; --range and --events choose others",
-                 who, result->events, result->left_out);
+                 who, mp_count(result->events).text, mp_count(result->left_out).text);
     if (!*result->warning)
         return;
     complain(set.command, "%sWarning: %s.", who, result->warning);
@@ -156,8 +157,8 @@ static int write_set(struct making *making, FILE *out, const struct trace_set *t
     if (traces->count == 1)
         return write_one(making, out, traces->processes[0].path);
     if (traces->count > HTML_MOST_PROCESSES)
-        complain(set.command, "the page holds %d of %zu processes, the first ones",
-                 HTML_MOST_PROCESSES, traces->count);
+        complain(set.command, "the page holds %d of %s processes, the first ones",
+                 HTML_MOST_PROCESSES, mp_count(traces->count).text);
     status = html_set_write(out, traces, &options, &failed, &error);
     progress_end();
     if (status == MP_OK)

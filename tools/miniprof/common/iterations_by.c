@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text/strings.h"
+#include "base/text/units.h"
 #include "common/command.h"
 
 #include "base/poison.h"
@@ -65,8 +66,8 @@ enum mp_status iterations_have(uint64_t number, size_t count, struct mp_error *e
     if (number <= count)
         return MP_OK;
     return mp_error_set(error, MP_ERR_ARGUMENT,
-                        "--iteration=%" PRIu64 " is past the last: there %s %zu iteration%s",
-                        number, count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+                        "--iteration=%" PRIu64 " is past the last: there %s %s iteration%s", number,
+                        count == 1 ? "is" : "are", mp_count(count).text, count == 1 ? "" : "s");
 }
 
 static enum mp_status copy_ranges(const struct deps *deps, const struct iterations *found,

@@ -20,14 +20,14 @@ static enum report_kind cell_kind_of(const struct mp_column_info *column, bool r
         return REPORT_CELL_BOOL;
     case MP_TYPE_ENUM:
     case MP_TYPE_REF:
-        return raw ? REPORT_CELL_COUNT : REPORT_CELL_TEXT;
+        return raw ? REPORT_CELL_ID : REPORT_CELL_TEXT;
     case MP_TYPE_TEXT:
         return REPORT_CELL_TEXT;
     case MP_TYPE_UINT:
     case MP_TYPE_TIME:
-        return REPORT_CELL_COUNT;
+        return REPORT_CELL_ID;
     }
-    return REPORT_CELL_COUNT;
+    return REPORT_CELL_ID;
 }
 
 static const char *unit_name(enum mp_unit unit)

@@ -14,6 +14,7 @@
 
 #include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/text/units.h"
 #include "common/command.h"
 #include "common/trace_args.h"
 #include "export/lake/lake.h"
@@ -213,7 +214,8 @@ static void add_all(struct fleet *fleet)
     }
     progress_end();
     if (fleet->there > MOST_TOLD)
-        complain(fleet->job->command, "%zu more runs are there already", fleet->there - MOST_TOLD);
+        complain(fleet->job->command, "%s more runs are there already",
+                 mp_count(fleet->there - MOST_TOLD).text);
 }
 
 /* DIR may be new. Returns an exit code, after complaints. */
@@ -249,7 +251,8 @@ int fleet_add(struct export_job *job, int count, char **arguments)
     fleet.code = opened > fleet.code ? opened : fleet.code;
     if (fleet.tree.count && opened == EXIT_FINE) {
         add_all(&fleet);
-        printf("%zu of %zu traces added to ", fleet.added, fleet.tree.count);
+        printf("%s of %s traces added to ", mp_count(fleet.added).text,
+               mp_count(fleet.tree.count).text);
         say_path(job->output);
     }
     fleet_job_free(&fleet.ranks);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/text/foreign.h"
+#include "base/text/units.h"
 #include "report/table/table.h"
 #include "screen/size.h"
 
@@ -113,7 +114,8 @@ static void make_text_of_path(const char *path)
 
 static void make_text_of_count(size_t done, size_t count)
 {
-    int bytes = snprintf(progress.text, sizeof progress.text, "\radded %zu of %zu:", done, count);
+    int bytes = snprintf(progress.text, sizeof progress.text,
+                         "\radded %s of %s:", mp_count(done).text, mp_count(count).text);
 
     progress.columns = screen_size_of(STDERR_FILENO).columns - 1;
     progress.bytes = bytes > 0 ? (size_t)bytes : 0;

@@ -13,12 +13,25 @@ const SIZE_UNITS = [
     ["B", 1],
 ];
 
+// "1234567.5" is "1,234,567.5".
+function grouped(text) {
+    const [whole, part] = text.split(".");
+    const spaced = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+    return part === undefined ? spaced : `${spaced}.${part}`;
+}
+
+// Or all of a whole number, as the reports have them.
+function fourDigits(value) {
+    if (Math.abs(value) >= 999.95) return grouped(value.toFixed(0));
+    return value.toPrecision(4);
+}
+
 function formatScaled(value, units) {
     const size = Math.abs(value);
     const [unit, scale] = units.find(([, least]) => size >= least) || units[units.length - 1];
     const scaled = value / scale;
     return (
-        (scale === 1 && Number.isInteger(scaled) ? String(scaled) : scaled.toPrecision(5)) +
+        (scale === 1 && Number.isInteger(scaled) ? String(scaled) : fourDigits(scaled)) +
         " " +
         unit
     );
@@ -28,11 +41,32 @@ function formatTime(ns) {
     return formatScaled(ns, TIME_UNITS);
 }
 
+// Digits behind the point of what is known within `error`: to the second digit of that, 3 at most.
+function placesWithin(error) {
+    return Math.max(0, Math.min(3, 1 - Math.floor(Math.log10(Math.max(error, 1e-9)))));
+}
+
+// A time that is known within `error` ns has no digits that mean nothing.
+function formatWithin(ns, error) {
+    const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(error, 1))) - 1);
+    const rounded = Math.round(ns / step) * step;
+    const [unit, scale] =
+        TIME_UNITS.find(([, least]) => Math.abs(rounded) >= least) || TIME_UNITS[3];
+    const whole = Math.floor(Math.log10(Math.abs(rounded / scale) || 1)) + 1;
+    const places = Math.max(0, Math.min(4 - whole, placesWithin((10 * step) / scale)));
+    return `${grouped((rounded / scale).toFixed(places))} ${unit}`;
+}
+
+// A point in time: to the nanosecond.
+function formatMoment(ns) {
+    return formatShort(ns, TIME_UNITS, 15);
+}
+
 // On an axis: no more digits than needed.
-function formatShort(value, units) {
+function formatShort(value, units, digits = 7) {
     const [unit, scale] =
         units.find(([, least]) => Math.abs(value) >= least) || units[units.length - 1];
-    return `${Number((value / scale).toPrecision(7))} ${unit}`;
+    return `${Number((value / scale).toPrecision(digits))} ${unit}`;
 }
 
 function formatTick(ns) {
@@ -48,12 +82,13 @@ function formatBytes(bytes) {
 }
 
 function formatCount(number) {
-    if (!Number.isInteger(number)) return String(Number(number.toPrecision(6)));
-    return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+    if (!Number.isInteger(number) && Math.abs(number) < 999.95)
+        return String(Number(number.toPrecision(4)));
+    return grouped(number.toFixed(0));
 }
 
 function formatPercent(percent) {
-    return percent.toFixed(2) + " %";
+    return percent.toFixed(Math.abs(percent) < 99.995 ? 2 : 1) + " %";
 }
 
 function unitOfWord(word) {
@@ -75,6 +110,11 @@ function unitOf(key) {
 // Moments are numbers of the recorder's clock: they are shown from the trace's begin on.
 function isMoment(key) {
     return /(^|[._])(begin|end|start|first|last|time|at|until|from|to)_ns$/.test(key);
+}
+
+// The same, of a time all digits.
+function formatExact(key, value) {
+    return unitOf(key) === "time" ? formatMoment(value) : formatNumber(key, value);
 }
 
 function formatNumber(key, value) {

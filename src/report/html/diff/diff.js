@@ -82,13 +82,16 @@ function sidesTable(diff) {
 function latencyWords(iterations) {
     const { shift_ns, low_ns, high_ns, percent } = iterations;
     const usual = Number(iterations.a.p50_ns);
-    const words = [signedTime(Number(shift_ns))];
-    if (usual > 0) words.push(`${signedPercent(percent)} of A's P50`);
-    if (isNothing(low_ns)) return words.join(", ");
     const ends = [low_ns, high_ns].map(Number);
-    let interval = `95 % interval ${ends.map(signedTime).join(" to ")}`;
-    if (usual > 0)
-        interval += `, ${ends.map((end) => signedPercent((end / usual) * 100)).join(" to ")}`;
+    const error = isNothing(low_ns) ? 0 : (ends[1] - ends[0]) / 2;
+    const places = isNothing(low_ns) || !(usual > 0) ? 2 : placesWithin((100 * error) / usual);
+    const time = (ns) => (ns > 0 ? "+" : "") + formatWithin(ns, error);
+    const share = (part) => `${part > 0 ? "+" : ""}${part.toFixed(places)} %`;
+    const words = [time(Number(shift_ns))];
+    if (usual > 0) words.push(`${share(percent)} of A's P50`);
+    if (isNothing(low_ns)) return words.join(", ");
+    let interval = `95 % interval ${ends.map(time).join(" to ")}`;
+    if (usual > 0) interval += `, ${ends.map((end) => share((end / usual) * 100)).join(" to ")}`;
     return `${words.join(", ")}; ${interval}`;
 }
 

@@ -52,12 +52,6 @@ function compareValues(a, b, numeric) {
     return String(a).localeCompare(String(b));
 }
 
-function grouped(text) {
-    const [whole, part] = text.split(".");
-    const spaced = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-    return part === undefined ? spaced : `${spaced}.${part}`;
-}
-
 // As many as the usual value needs for four digits, at most `most`.
 function decimalsFor(sizes, scale, most) {
     if (!sizes.length) return 0;
@@ -134,7 +128,7 @@ function makeColumn(key, rows, options) {
         return isLabel(key) ? String(value) : format.text(number(value));
     };
     column.exact = (value) =>
-        isNothing(value) || isLabel(key) ? "" : formatNumber(path, number(value));
+        isNothing(value) || isLabel(key) ? "" : formatExact(path, number(value));
     return column;
 }
 
@@ -158,7 +152,7 @@ function textOf(key, value, origin) {
     if (isNothing(value) || typeof value === "boolean" || Array.isArray(value))
         return plainText(key, value);
     if (key === "properties.start_realtime_ns" && /^\d+$/.test(value)) return dateOf(value);
-    if (isMoment(key) && origin && Number(value)) return formatTime(relativeTo(origin, value));
+    if (isMoment(key) && origin && Number(value)) return formatMoment(relativeTo(origin, value));
     if (isLabel(key)) return String(value);
     return isNumeric(key, value) ? formatNumber(key, Number(value)) : value;
 }

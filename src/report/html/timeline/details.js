@@ -7,7 +7,7 @@ function eventLink(timeline, event, select) {
     return el(
         "button",
         { type: "button", class: "link", onclick: () => select(event) },
-        `${shortName(nameOf(timeline, event))} at ${formatTime(timeline.begin[event])}`,
+        `${shortName(nameOf(timeline, event))} at ${formatMoment(timeline.begin[event])}`,
     );
 }
 
@@ -79,7 +79,7 @@ function renderDetails(timeline, event, select) {
             ["Name", nameOf(timeline, event)],
             ["Kind", categoryOf(timeline, event)],
             ["Where", placeWords(timeline, event)],
-            ["Begin", formatTime(timeline.begin[event])],
+            ["Begin", formatMoment(timeline.begin[event])],
             ["Duration", formatTime(timeline.duration[event])],
             ["Shape", detailOf(timeline, event)],
             ["Layer", categoryOf(timeline, event) === "range" ? "" : layerWords(timeline, event)],
@@ -131,8 +131,8 @@ function renderInView(timeline, stretch, what, devices) {
         el(
             "p",
             { class: "note" },
-            `${formatCount(events)} events ${what} from ${formatTime(stretch.from)} to ` +
-                `${formatTime(stretch.to)}, which is ${formatTime(stretch.to - stretch.from)}; ` +
+            `${formatCount(events)} events ${what} from ${formatMoment(stretch.from)} to ` +
+                `${formatMoment(stretch.to)}, which is ${formatTime(stretch.to - stretch.from)}; ` +
                 "times are summed over all rows.",
         ),
         devices.length <= 8 ? facts(gpuFacts(timeline, devices, stretch.from, stretch.to)) : null,
@@ -151,7 +151,7 @@ function hoverCard(timeline, event) {
         el(
             "p",
             null,
-            `${formatTime(timeline.duration[event])} from ${formatTime(timeline.begin[event])}`,
+            `${formatTime(timeline.duration[event])} from ${formatMoment(timeline.begin[event])}`,
         ),
         facts([
             ["Shape", detailOf(timeline, event)],

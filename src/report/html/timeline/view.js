@@ -98,7 +98,7 @@ class TimelineView {
             "p",
             { class: "note left-out" },
             `The page has the first ${formatCount(this.timeline.count)} events, up to ` +
-                `${formatTime(until)}. From there on ${formatCount(left)} events are left out: ` +
+                `${formatMoment(until)}. From there on ${formatCount(left)} events are left out: ` +
                 "make a page with --range N or --events N to see them.",
         );
     }

@@ -155,7 +155,7 @@ function latencyCards(iters) {
         isNothing(iters.throughput_per_second)
             ? null
             : card(
-                  formatCount(Number(iters.throughput_per_second.toPrecision(5))),
+                  formatCount(iters.throughput_per_second),
                   "iterations a second",
               ),
         card(formatTime(iters.outlier_limit_ns), "and longer: outliers"),

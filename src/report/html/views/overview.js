@@ -53,8 +53,9 @@ function costWords({ iters }) {
     const cost = iters.recording_cost;
     if (!cost?.cost_ns) return "";
     const percent = Number(((cost.cost_ns / cost.of_ns) * 100).toPrecision(2));
+    const error = (cost.high_ns - cost.low_ns) / 2;
     return cost.source === "measured"
-        ? `; a step takes ${formatTime(cost.without_ns)} without recording, measured`
+        ? `; a step takes ${formatWithin(cost.without_ns, error)} without recording, measured`
         : `; recording costs about ${percent} % of it, a rough estimate`;
 }
 
@@ -78,7 +79,7 @@ function iterationCards(documents) {
         isNothing(iters.throughput_per_second)
             ? null
             : card(
-                  formatCount(Number(iters.throughput_per_second.toPrecision(4))),
+                  formatCount(iters.throughput_per_second),
                   "iterations a second",
               ),
         card(formatCount(iters.count), "iterations"),
