@@ -117,6 +117,16 @@ stdout_like <<'OUT'
 ==4242== *
 ==4242== *
 OUT
+# What stays of launches is said where less latency gains nothing.
+eager=$SOURCE/tests/data/resnet50_eager.mpt
+run deps --what-if launch_latency=0 "$eager"
+code 0
+grep -q 'Note: the calls that launch stay; a change such as cudaLaunchKernel=0 takes' .stdout
+verdict "what stays of launches" $?
+run deps --what-if gap=0 "$eager"
+code 0
+! grep -q 'the calls that launch stay' .stdout
+verdict "no word of launches" $?
 change=(--what-if 'cudaLaunchKernel=0.5x' --what-if 'vecAdd*=-1us' --gains 2)
 run deps --range 1 "${change[@]}" --csv plain.mpt
 code 0

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/strings.h"
 #include "report/common/quality.h"
 #include "report/common/statistics.h"
 #include "report/deps/rows.h"
@@ -87,6 +88,19 @@ static void print_title(const struct report_out *out, const struct deps_report *
     fputs(":\n", out->file);
 }
 
+/* A change that gains nothing because another part of the same cost stays. */
+static void print_what_stays(const struct report_out *out, const struct deps_report *report)
+{
+    for (size_t i = 0; i < report->change_count; i++) {
+        if (report_has_titles(out) && total_of(report) == report->result->window &&
+            mp_text_starts_with(report->changes[i], "launch_latency="))
+            print_note(
+                out, report->trace,
+                "Note: the calls that launch stay; a change such as cudaLaunchKernel=0 takes "
+                "them away.");
+    }
+}
+
 enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report)
 {
     struct outcome outcomes[4] = {
@@ -102,6 +116,7 @@ enum mp_status print_deps_what_if(const struct report_out *out, const struct dep
     }
     print_title(out, report);
     print_outcomes(out, outcomes, report->iterations ? 4 : 1);
+    print_what_stays(out, report);
     return MP_OK;
 }
 
