@@ -26,8 +26,9 @@ size() {
     local bytes
     bytes=$(stat -c %s "$2.mpt")
     same "$1: the closing line tells the size" \
-        "$(awk "BEGIN { printf \"%.1f KB\", $bytes / 1e3 }")" \
-        "$(closing "$2" | grep -o '[0-9.]* KB')"
+        "$(awk "BEGIN { k = $bytes / 1024
+            printf \"%.*fKiB\", k < 10 ? 3 : k < 100 ? 2 : 1, k }")" \
+        "$(closing "$2" | grep -o '[0-9.]*KiB')"
 }
 
 # ---- folders ---------------------------------------------------------------------------------

@@ -349,12 +349,12 @@ same "ctl: start again" "1 miniprof ctl: process $pid: range 1 is being recorded
 touch go1
 told ctl two
 ctl "$pid" dump
-like "ctl: dump" "^[0-9]+ records, [0-9]+ bytes, 0 dropped, $work/ctl.mpt\$" "$answer"
+like "ctl: dump" "^[0-9,]+ records, [0-9,]+ bytes, 0 dropped, $work/ctl.mpt\$" "$answer"
 same "ctl: dump: what was recorded is in the file" "beta 2" "$(kernels ctl)"
 ctl "$pid" stop
 same "ctl: stop" "0 range 1 has ended" "$code $answer"
 ctl "$pid" status
-like "ctl: status" "^waiting, 1 range, [0-9]+ records, [0-9]+ bytes, 0 dropped, $work/ctl.mpt\$" \
+like "ctl: status" "^waiting, 1 range, [0-9,]+ records, [0-9,]+ bytes, 0 dropped, $work/ctl.mpt\$" \
     "$answer"
 touch go2
 told ctl three

@@ -131,7 +131,7 @@ finish() {
         ok "$name"
         cat "$WORK/lines" >>"$RESULT_LINES"
     fi
-    grep -E ' records, [1-9][0-9]* dropped' "$WORK/$number.err"
+    grep -E ' records, [1-9][0-9,]* dropped' "$WORK/$number.err"
     cat "$WORK/$number.err" >>"$WORK/errors.txt"
     [ ! -e "$WORK/$number.mpt" ] || "$BUILD/miniprof" info "$WORK/$number.mpt" >"$WORK/info"
     rm -f "$WORK/$number".*

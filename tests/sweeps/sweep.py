@@ -37,7 +37,7 @@ SECONDS = 60  # a try that takes longer does not end
 MAX_SHOWN = 20
 
 EVENTS = ("kernel", "copy", "set", "call", "sync", "nvtx", "memory", "node", "edge", "capture")
-CLOSING = re.compile(r"records, (\d+) dropped, writer .* CPU$")
+CLOSING = re.compile(r"records, ([\d,]+) dropped, writer .* CPU$")
 
 
 class Run:  # pylint: disable=too-few-public-methods
@@ -67,7 +67,8 @@ class Run:  # pylint: disable=too-few-public-methods
             "miniprof( run)?:|ERROR: ld.so: object .*miniprof", line)]
         self.own_lines = [line for line in self.lines if line not in ours]
         self.words = [line for line in ours if not CLOSING.search(line)]
-        self.dropped = sum(int(count) for count in CLOSING.findall("\n".join(self.lines)))
+        self.dropped = sum(int(count.replace(",", ""))
+                           for count in CLOSING.findall("\n".join(self.lines)))
 
     def behaves_like(self, other):
         """Whether the program did what it did in the other run."""

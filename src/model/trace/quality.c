@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "base/text/units.h"
 
 #include "trace/codec/schema.h"
 
@@ -357,7 +358,7 @@ static void add_count(struct line *line, uint64_t count, const char *one, const 
 
     if (!count)
         return;
-    snprintf(text, sizeof text, "%" PRIu64 " %s", count, count == 1 ? one : many);
+    snprintf(text, sizeof text, "%s %s", mp_count(count).text, count == 1 ? one : many);
     add_text(line, text);
 }
 

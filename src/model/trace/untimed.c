@@ -1,10 +1,10 @@
 /* Counts kernels without times, and says what is not known because of them. */
 #include "model/trace/untimed.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/units.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
@@ -82,8 +82,8 @@ const char *untimed_describe(const struct untimed *untimed, char *text, size_t s
     *text = '\0';
     if (!untimed_is_too_many(untimed))
         return text;
-    snprintf(text, size, "%" PRIu64 " of %" PRIu64 " kernel%s %s no times%s%s", untimed->without,
-             untimed->kernels, untimed->kernels == 1 ? "" : "s",
+    snprintf(text, size, "%s of %s kernel%s %s no times%s%s", mp_count(untimed->without).text,
+             mp_count(untimed->kernels).text, untimed->kernels == 1 ? "" : "s",
              untimed->without == 1 ? "has" : "have", where(untimed),
              untimed->serial ? "; record without --concurrent-kernels off" : "");
     return text;

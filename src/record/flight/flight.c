@@ -233,8 +233,7 @@ bool flight_write(struct recorder *recorder, const struct flight_trigger *trigge
     flight->files++;
     *flight->trouble = '\0';
     say_written(recorder, trigger, path.text);
-    snprintf(text, size, "%llu records, %s", (unsigned long long)flight->ring.events.rows,
-             path.text);
+    snprintf(text, size, "%s records, %s", mp_count(flight->ring.events.rows).text, path.text);
     return true;
 }
 
@@ -331,15 +330,14 @@ void flight_describe(struct recorder *recorder, char *text, size_t size)
     char steps[TEXT_BYTES] = "";
 
     if (flight->by_step)
-        snprintf(steps, sizeof(steps), ", %llu slow steps",
-                 (unsigned long long)atomic_load(&flight->slow_steps));
+        snprintf(steps, sizeof(steps), ", %s slow steps",
+                 mp_count(atomic_load(&flight->slow_steps)).text);
     snprintf(text, size,
-             "flight of %s, %.1f s and %.1f MiB held, %llu records, %u file%s written, %llu "
-             "refused%s",
+             "flight of %s, %.1f s and %.1f MiB held, %s records, %u file%s written, %s refused%s",
              recorder->config.flight, seconds,
              (double)mp_chunk_ring_bytes(&flight->ring) / (double)(1 << 20),
-             (unsigned long long)flight->ring.events.rows, flight->files,
-             flight->files == 1 ? "" : "s", (unsigned long long)flight->refused, steps);
+             mp_count(flight->ring.events.rows).text, flight->files, flight->files == 1 ? "" : "s",
+             mp_count(flight->refused).text, steps);
 }
 
 void flight_close(struct flight *flight)

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/process_id.h"
 #include "base/settings/time_limits.h"
+#include "base/text/units.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/ranges/range.h"
@@ -80,10 +81,9 @@ static void describe_file(struct recorder *recorder, char *text, size_t size)
         return;
     }
     mp_writer_totals(recorder->recording.writer, &totals);
-    snprintf(text, size, "%llu records, %llu bytes, %llu dropped, %s",
-             (unsigned long long)totals.event_rows, (unsigned long long)totals.bytes,
-             (unsigned long long)quality_dropped(&recorder->recording.quality),
-             recorder->output.path);
+    snprintf(text, size, "%s records, %s bytes, %s dropped, %s", mp_count(totals.event_rows).text,
+             mp_count(totals.bytes).text,
+             mp_count(quality_dropped(&recorder->recording.quality)).text, recorder->output.path);
 }
 
 static const char *trigger(struct recorder *recorder, bool begins, char *text, size_t size)

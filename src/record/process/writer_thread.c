@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/process_id.h"
 #include "base/settings/time_limits.h"
+#include "base/text/units.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
@@ -214,34 +215,20 @@ static void run_rounds(struct recorder *recorder)
     }
 }
 
-/* "12.3 KB": for people, so 1 KB is 1000 bytes. */
-static const char *size_text(char *text, size_t size, uint64_t bytes)
-{
-    if (bytes < 1000)
-        snprintf(text, size, "%u B", (unsigned)bytes);
-    else if (bytes < UINT64_C(1000000))
-        snprintf(text, size, "%.1f KB", (double)bytes / 1e3);
-    else if (bytes < UINT64_C(1000000000))
-        snprintf(text, size, "%.1f MB", (double)bytes / 1e6);
-    else
-        snprintf(text, size, "%.2f GB", (double)bytes / 1e9);
-    return text;
-}
-
 /* `unwritten`: rows that came after the file could no longer be written. */
 static void say_result(const struct recorder *recorder, const struct mp_writer_totals *totals,
                        uint64_t unwritten, uint64_t bytes)
 {
     const struct quality *quality = &recorder->recording.quality;
     uint64_t cpu = quality->values[QUALITY_writer_cpu_ns];
-    char size[32];
+    char size[MP_FORMATTED_BYTES];
 
     if (recorder->config.log == MP_CONFIG_LOG_QUIET)
         return;
-    mp_log_closing("%s: %s, %llu records, %llu dropped, writer %.1f ms (%.1f %%) CPU",
-                   recorder->output.path, size_text(size, sizeof(size), bytes),
-                   (unsigned long long)totals->event_rows,
-                   (unsigned long long)(quality_dropped(quality) + unwritten), (double)cpu / 1e6,
+    mp_log_closing("%s: %s, %s records, %s dropped, writer %.1f ms (%.1f %%) CPU",
+                   recorder->output.path, mp_format_size(size, sizeof(size), bytes),
+                   mp_count(totals->event_rows).text,
+                   mp_count(quality_dropped(quality) + unwritten).text, (double)cpu / 1e6,
                    throttle_percent(&recorder->throttle, mp_monotonic_ns(), cpu));
 }
 
@@ -285,11 +272,11 @@ static void close_flight(struct recorder *recorder)
     mp_writer_close(recording->writer, NULL);
     recording->writer = NULL;
     flight_file_close(&recorder->output);
-    mp_log_info("flight recorder: %u trace%s written, %llu records seen, %llu dropped, writer %.1f "
-                "ms CPU",
-                flight->files, flight->files == 1 ? "" : "s", (unsigned long long)totals.event_rows,
-                (unsigned long long)quality_dropped(&recording->quality),
-                (double)recording->quality.values[QUALITY_writer_cpu_ns] / 1e6);
+    mp_log_info(
+        "flight recorder: %u trace%s written, %s records seen, %s dropped, writer %.1f ms CPU",
+        flight->files, flight->files == 1 ? "" : "s", mp_count(totals.event_rows).text,
+        mp_count(quality_dropped(&recording->quality)).text,
+        (double)recording->quality.values[QUALITY_writer_cpu_ns] / 1e6);
     flight_close(flight);
 }
 
