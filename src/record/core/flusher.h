@@ -22,14 +22,16 @@
 struct recorder;
 
 struct flusher {
-    _Atomic uint32_t woken;   /* wake-ups, ever; a futex */
-    _Atomic uint32_t asked;   /* requests ever */
-    _Atomic uint32_t done;    /* requests that are done */
-    _Atomic uint32_t taken;   /* requests whose records the writer has taken */
-    _Atomic uint64_t dropped; /* records that CUPTI dropped, not taken yet */
-    _Atomic bool gives_clock; /* register our clock again after the next flush */
-    _Atomic bool busy;        /* it is in CUPTI, or about to be */
-    _Atomic bool forced;      /* flush incomplete buffers too: the process dies */
+    _Atomic uint32_t woken;           /* wake-ups, ever; a futex */
+    _Atomic uint32_t asked;           /* requests ever */
+    _Atomic uint32_t done;            /* requests that are done */
+    _Atomic uint32_t taken;           /* requests whose records the writer has taken */
+    _Atomic uint64_t dropped;         /* records that CUPTI dropped, not taken yet */
+    _Atomic uint64_t dropped_between; /* the same while the kinds were off: ours, unless another
+                                         client turns out to have had CUPTI */
+    _Atomic bool gives_clock;         /* register our clock again after the next flush */
+    _Atomic bool busy;                /* it is in CUPTI, or about to be */
+    _Atomic bool forced;              /* flush incomplete buffers too: the process dies */
     _Atomic bool stop;
 };
 

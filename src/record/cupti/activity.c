@@ -169,6 +169,14 @@ void activity_forget_drops(struct recorder *recorder)
     size_t dropped;
 
     recorder->cupti.dropped_records(NULL, 0, &dropped);
+    atomic_store(&recorder->flusher.dropped_between, 0);
+}
+
+void activity_claim_drops(struct recorder *recorder)
+{
+    struct flusher *flusher = &recorder->flusher;
+
+    atomic_fetch_add(&flusher->dropped, atomic_exchange(&flusher->dropped_between, 0));
 }
 
 static void enable_kind(struct recorder *recorder, CUpti_ActivityKind kind, const char *what)
@@ -418,6 +426,7 @@ void activity_enable(struct recorder *recorder, bool again)
         return;
     if (again)
         register_again(recorder);
+    activity_claim_drops(recorder);
     atomic_store(&recorder->cupti_state.answers_then, clients_answers(recorder));
     atomic_store(&recorder->cupti_state.left_on, false);
     if (again)

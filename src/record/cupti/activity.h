@@ -32,6 +32,10 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
  * client may have had CUPTI, what it counts until now is not ours. Before the first kind is on. */
 void activity_forget_drops(struct recorder *recorder);
 
+/* No other client had CUPTI since the kinds were switched off: what it has dropped since then is
+ * ours. */
+void activity_claim_drops(struct recorder *recorder);
+
 /* Whether another client that had CUPTI has finished: at its end it sets PER_THREAD_ACTIVITY_BUFFER
  * to 0 (clients.h). Any thread. */
 bool activity_other_has_left(struct recorder *recorder);

@@ -10,10 +10,12 @@
 
 void flush_count_drops(struct recorder *recorder)
 {
+    struct flusher *flusher = &recorder->flusher;
+    bool on = atomic_load(&recorder->cupti_state.enabled);
     size_t dropped = 0;
 
     if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
-        atomic_fetch_add(&recorder->flusher.dropped, dropped);
+        atomic_fetch_add(on ? &flusher->dropped : &flusher->dropped_between, dropped);
 }
 
 static void flush(struct recorder *recorder)

@@ -144,6 +144,7 @@ static void *last_flush_main(void *argument)
         sampling_finish(recorder);
         recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
         flush_count_drops(recorder);
+        activity_claim_drops(recorder);
     }
     announce(&recorder->ending, &recorder->ending.flushed);
     work_wake(&recorder->work); /* the writer, if it is the one that waits */

@@ -228,8 +228,10 @@ static void bring_out(struct recorder *recorder, bool renews)
 {
     uint64_t answers = clients_answers(recorder);
 
-    if (flusher_may_flush(recorder))
+    if (flusher_may_flush(recorder)) {
         recorder->cupti.flush_all(0);
+        flush_count_drops(recorder);
+    }
     if (renews)
         flush_give_clock(recorder, answers, give_clock);
 }
