@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/text/units.h"
+
 #include "base/poison.h"
 
 /* Linux transfers at most 0x7ffff000 bytes a call (read(2), write(2)); smaller steps cost nothing.
@@ -69,8 +71,8 @@ static enum mp_status read_fully(int fd, char *at, size_t bytes, bool positioned
         if (got == 0 && done == 0)
             return mp_error_set(error, MP_END, "the file has ended");
         if (got == 0)
-            return mp_error_set(error, MP_ERR_DAMAGED, "the file ends after %zu of %zu bytes", done,
-                                bytes);
+            return mp_error_set(error, MP_ERR_DAMAGED, "the file ends after %s of %s bytes",
+                                mp_count(done).text, mp_count(bytes).text);
         done += (size_t)got;
     }
     return MP_OK;

@@ -76,7 +76,7 @@ stays_below 150000 html -o forged.html forged.mpt
 stays_below 150000 deps forged.mpt
 run check forged.mpt
 code 1
-grep -q "112 chunks unreadable, 7340032 rows in them" .stdout
+grep -q "112 chunks unreadable, 7,340,032 rows lost" .stdout
 verdict "check counts what is left out" $?
 
 # Ids of 16 million in 4 kB on disk: a hole in the file justifies no memory for them. Some file

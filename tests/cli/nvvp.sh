@@ -234,7 +234,7 @@ head -c 30000 plain.nvvp >cut.nvvp
 run_convert read cut.nvvp x3.mpt
 code 1
 stderr_like <<'END'
-nvvp_convert: 'cut.nvvp' is damaged: only 30000 of its * bytes are there
+nvvp_convert: 'cut.nvvp' is damaged: only 30,000 of its * bytes are there
 END
 run_convert is plain.nvvp
 code 0

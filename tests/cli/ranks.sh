@@ -9,7 +9,7 @@ another plain.mpt job/0.mpt 1
 
 run ranks job
 code 0
-grep -q '^======== These traces have no operation of NCCL, .*: miniprof report ' .stdout
+grep -q '^======== No operation of NCCL, .* was recorded: miniprof report ' .stdout
 verdict "no NCCL: said" $?
 
 run ranks --csv --trace job

@@ -34,13 +34,13 @@ quiet
 stdout <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Profiling result:
-       Start  Duration  Name
-         0ns   2.000us  cuMemcpyHtoDAsync
-     3.000us   5.000us  cudaLaunchKernel (vecAdd(float const*, float const*, float*, int) [102])
-     9.000us   6.000us  cudaLaunchKernel (vecAdd(float const*, float const*, float*, int) [103])
-  1.000000ms   2.001us  cuMemcpyHtoDAsync
-  1.003000ms   7.000us  cudaLaunchKernel (vecAdd(float const*, float const*, float*, int) [203])
-  1.099000ms   1.300ms  cudaStreamSynchronize
+        Start  Duration  Name
+          0ns   2.000us  cuMemcpyHtoDAsync
+      3.000us   5.000us  cudaLaunchKernel (vecAdd(float const*, float const*, float*, int) [102])
+      9.000us   6.000us  cudaLaunchKernel (vecAdd(float const*, float const*, float*, int) [103])
+   1.000000ms   2.001us  cuMemcpyHtoDAsync
+   1.003000ms   7.000us  cudaLaunchKernel (vecAdd(float const*, float const*, float*, int) [203])
+   1.099000ms   1.300ms  cudaStreamSynchronize
 END
 
 run api-trace --csv --demangling=off plain.mpt
@@ -65,11 +65,11 @@ stdout <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Capture range 2 of 2
 ==4242== Profiling result:
-       Start  Duration  Name
-          ms        ms
-    0.000000  2.00e-03  cuMemcpyHtoDAsync
-    0.003000  7.00e-03  cudaLaunchKernel (vecAdd(float const*, float const*, float*, int) [203])
-    0.099000     1.300  cudaStreamSynchronize
+        Start  Duration  Name
+           ms        ms
+     0.000000  2.00e-03  cuMemcpyHtoDAsync
+     0.003000  7.00e-03  cudaLaunchKernel (vecAdd(float const*, float const*, float*, int) [203])
+     0.099000     1.300  cudaStreamSynchronize
 END
 
 # JSON has the recorder's own times, and numbers where the table has texts.
@@ -137,8 +137,8 @@ stdout <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Profiling result:
 No kernels were profiled.
-       Start  Duration  Name
-         0ns   5.000us  cudaLaunchKernel
+        Start  Duration  Name
+          0ns   5.000us  cudaLaunchKernel
 END
 run gpu-trace --csv calls.mpt
 code 0
@@ -165,10 +165,10 @@ code 0
 stdout_like <<'END'
 ======== Capture range 1 of 2
 ======== Profiling result:
-       Start  Duration  Name
-         0ns   2.000us  cuMemcpyHtoDAsync
-     3.000us  *
-     9.000us  *
+        Start  Duration  Name
+          0ns   2.000us  cuMemcpyHtoDAsync
+      3.000us  *
+      9.000us  *
 END
 
 # What is known before the first row stands above the table, what the rows show below it.
@@ -232,7 +232,7 @@ for command in "gpu-trace" "gpu-trace --csv" "gpu-trace --with-api" "summary"; d
     cat .stdout .stderr | grep '== Warning' >.line
     mv .line .stdout
     stdout_like <<'END'
-==4242== Warning: the trace is damaged, 1 chunks unreadable, *
+==4242== Warning: the trace is damaged, 1 chunk unreadable, *
 END
 done
 
@@ -248,7 +248,7 @@ stdout <two.txt
 stdout_like <<'END'
 ==4242== Profiling application: *
 ==4242== Profiling result:
-       Start  Duration *
+        Start  Duration *
 END
 
 finish

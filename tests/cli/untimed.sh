@@ -93,8 +93,8 @@ json '{q["quantity"] for q in d["quantities"]} == {"latency_ns", "host_ns", "api
 
 # The page: what rests on times is a note, and the first view does not know how busy the GPU was.
 run html -o page.html untimed.mpt
-[ "$(grep -c '"note": "too many kernels have no times"' page.html)" -eq 5 ]
-verdict "iters, iterations, layers, overlap and deps are notes" $?
+[ "$(grep -c '"note": "too many kernels have no times"' page.html)" -eq 3 ]
+verdict "layers, overlap and deps are notes" $?
 grep -q '"busy_ns": *null' page.html
 verdict "the page's first view" $?
 

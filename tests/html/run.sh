@@ -7,7 +7,8 @@
 set -u
 . "$SOURCE/tests/html/lib.sh" || exit 1
 
-make_pages inference eager:resnet50_eager graph:resnet50_graph two_streams memory managed
+make_pages inference eager:resnet50_eager graph:resnet50_graph two_streams memory managed \
+    split:zoo/pool_threshold gap:zoo/cdp_children
 for kind in plain hostile empty calls no-gpu no-api doubtful streams layers counters \
     many-samples stacks stacks-sampled; do
     "$BUILD/tests/tools/make_trace" "$kind" "$folder/$kind.mpt" || exit 1

@@ -53,6 +53,29 @@ for (const name of ["inference", "eager", "memory"]) {
     });
 }
 
+test("ranges whose times differ have a card each", async (browser) => {
+    const page = await open(browser, "split");
+    const { kinds } = await page.evaluate(() => miniprof.documents.iters.headline);
+    const cards = await cardsOf(page);
+    assert.equal(kinds.length, 2);
+    kinds.forEach(({ range, count, p50_ns: p50 }, i) => {
+        const words = `latency of an iteration in range ${range}, P50 of ${count}`;
+        assert.equal(cards[i], `${time(p50)} ${words}`);
+    });
+    assert.ok(!cards.some((text) => /P99/.test(text)), cards.join());
+});
+
+test("where work is missing iterations are there, and no rule was tried", async (browser) => {
+    const page = await open(browser, "gap");
+    const { iters } = await page.evaluate(() => miniprof.documents);
+    const [latency] = await cardsOf(page);
+    assert.ok(latency.startsWith(`${time(iters.statistics.latency_ns.p50)} latency of`), latency);
+    assert.match(
+        await page.locator(".headline").innerText(),
+        /^No rule was tried: .*kernels that launch kernels/,
+    );
+});
+
 test("what recording costs is said where it is known", async (browser) => {
     const [estimated] = await cardsOf(await open(browser, "estimated"));
     assert.match(estimated, /P50; recording costs about 10 % of it, a rough estimate$/);

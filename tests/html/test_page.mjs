@@ -19,6 +19,8 @@ const PAGES = [
     "layers",
     "memory",
     "managed",
+    "split",
+    "gap",
     "advice",
     "marked",
 ];

@@ -343,9 +343,12 @@ static enum mp_status prepare(struct advise *advise)
     if (!advise->regular)
         return MP_ERR_MEMORY;
     memset(advise->regular, 1, count);
+    advise->advice->kind = iterations_main_kind(advise->deps, advise->iterations,
+                                                &advise->summary->headline, advise->regular);
     for (size_t i = 0; i < advise->summary->outlier_count; i++)
         advise->regular[advise->summary->outliers[i].iteration] = 0;
-    advise->judged = count - advise->summary->outlier_count;
+    for (size_t i = 0; i < count; i++)
+        advise->judged += advise->regular[i];
     advise->has_work = has_work(advise);
     if (advise->has_work && !advise->deps->quality.profiled)
         MP_TRY(advise_layers_load(advise));

@@ -149,12 +149,14 @@ struct advice {
     size_t count;
     enum advise_reason reasons[ADVISE_RULES];
     const struct quality_gap *gap; /* static; NULL: none */
-    uint64_t step;         /* ns, P50: of a request its own time; else from end to end; for a single
-                              iteration its latency. `percent` refers to this. */
-    size_t judged;         /* iterations that are no outliers */
-    const char *framework; /* static; NULL: not known */
-    double framework_percent;  /* of the kernels in iterations, whose names say so */
-    char *paths[ADVISE_PATHS]; /* owned */
+    uint64_t step; /* ns, P50: of a request its own time; else from end to end; for a single
+                      iteration its latency. `percent` refers to this. */
+    size_t judged; /* iterations that are no outliers, and of `kind` */
+    const struct iterations_kind *kind; /* the study's: the capture range or mode that is judged;
+                                           NULL: all */
+    const char *framework;              /* static; NULL: not known */
+    double framework_percent;           /* of the kernels in iterations, whose names say so */
+    char *paths[ADVISE_PATHS];          /* owned */
     size_t path_count;
     struct call_stacks stacks; /* who called */
 };

@@ -32,6 +32,7 @@
 #include "analyze/layers/layers.h"
 #include "analyze/replay/replay.h"
 #include "analyze/stacks/stacks.h"
+#include "base/text/units.h"
 #include "model/kernels/kernel_kinds.h"
 #include "model/kernels/shapes.h"
 
@@ -104,7 +105,7 @@ struct advise {
     uint64_t mean; /* step */
     size_t judged;
     bool has_work;     /* an iteration has device work */
-    uint8_t *regular;  /* by iteration: no outlier; owned */
+    uint8_t *regular;  /* by iteration: it counts (advice.judged); owned */
     uint8_t *launched; /* by piece: enum advise_launched; owned */
     uint8_t *edits;    /* by activity: enum deps_edit, all 0 when a rule begins; owned */
     double factor;     /* of DEPS_EDIT_SCALED */
@@ -354,14 +355,14 @@ __attribute__((format(printf, 3, 4))) void advise_path_line(struct advise_findin
                                                             const char *path, const char *format,
                                                             ...);
 
-/* `12.345us`, returned by value. */
-struct advise_text {
-    char text[32];
-};
-struct advise_text advise_time(double ns);
-struct advise_text advise_percent(double part, double whole);
+/* `12.35us`; `12.3 %`. */
+struct mp_shown advise_time(double ns);
+struct mp_shown advise_percent(double part, double whole);
+
+/* Whether the mean reads `1`: what it counts has no plural. */
+bool advise_is_one(double mean);
 
 /* `once`, `40.1 per iteration`. */
-struct advise_text advise_often(double count);
+struct mp_shown advise_often(double count);
 
 #endif

@@ -5,7 +5,6 @@
  *
  * A trace has no contents, so only sizes, calls and their order are compared.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/advise/build.h"

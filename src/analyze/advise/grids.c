@@ -95,6 +95,7 @@ static double factor_of(const void *context, uint32_t index)
 static enum mp_status judge_grids(struct advise *advise, struct advise_finding *finding,
                                   struct advise_picked *picked)
 {
+    bool one;
     const struct deps *deps = advise->deps;
     double weighted = 0; /* waves times ns */
 
@@ -121,10 +122,12 @@ static enum mp_status judge_grids(struct advise *advise, struct advise_finding *
             : "at best: with a larger batch each of these kernels fills one wave in the time that "
               "it takes now; the gain is that of the same work";
     weighted /= (double)picked->time;
+    one = advise_is_one(advise_mean(advise, picked->count));
     advise_evidence(finding,
-                    "%s kernels an iteration have fewer blocks than the GPU holds at once, %.2g "
-                    "waves in the mean (by time); they take %s, %.1f %% of its kernels' time",
-                    mp_figure(advise_mean(advise, picked->count)).text, weighted,
+                    "%s kernel%s an iteration %s fewer blocks than the GPU holds at once, %.2g "
+                    "waves in the mean (by time); %s %s, %.1f %% of its kernels' time",
+                    mp_figure(advise_mean(advise, picked->count)).text, one ? "" : "s",
+                    one ? "has" : "have", weighted, one ? "it takes" : "they take",
                     advise_time(advise_mean(advise, picked->time)).text,
                     advise_picked_percent(advise, picked));
     advise_number(finding, "waves", weighted);

@@ -83,6 +83,7 @@ static void fuse_lane(struct advise *advise, const struct deps_lane *lane, struc
 static enum mp_status judge_small(struct advise *advise, struct advise_finding *finding,
                                   struct advise_tally *tally)
 {
+    bool one;
     const struct deps *deps = advise->deps;
     struct runs runs = {.tally = tally};
 
@@ -93,11 +94,12 @@ static enum mp_status judge_small(struct advise *advise, struct advise_finding *
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "at best: each run becomes one kernel, which takes as long as its kernels "
                        "together; their gaps, launches and the host code of the launches are gone";
+    one = advise_is_one(advise_mean(advise, runs.count));
     advise_evidence(finding,
-                    "%s runs an iteration of %s kernels under 5 us, back to back in one stream, "
-                    "take %s, and %s lie between them",
-                    mp_figure(advise_mean(advise, runs.count)).text,
-                    mp_figure(advise_mean(advise, runs.kernels)).text,
+                    "%s run%s an iteration of %s kernels under 5 us, back to back in one stream, "
+                    "take%s %s, and %s lie between them",
+                    mp_figure(advise_mean(advise, runs.count)).text, one ? "" : "s",
+                    mp_figure(advise_mean(advise, runs.kernels)).text, one ? "s" : "",
                     advise_time(advise_mean(advise, runs.time)).text,
                     advise_time(advise_mean(advise, runs.gaps)).text);
     advise_number(finding, "runs", advise_mean(advise, runs.count));

@@ -70,17 +70,17 @@ void advise_path_line(struct advise_finding *finding, const char *path, const ch
     va_end(arguments);
 }
 
-struct advise_text advise_time(double ns)
+struct mp_shown advise_time(double ns)
 {
-    struct advise_text text;
+    struct mp_shown text;
 
     mp_format_time_mean(text.text, sizeof text.text, ns);
     return text;
 }
 
-struct advise_text advise_percent(double part, double whole)
+struct mp_shown advise_percent(double part, double whole)
 {
-    struct advise_text text;
+    struct mp_shown text;
 
     snprintf(text.text, sizeof text.text, "%.1f %%", whole > 0 ? 100 * part / whole : 0);
     return text;
@@ -126,15 +126,17 @@ static uint32_t next_most(const struct advise_tally *tally, uint32_t above)
     return most;
 }
 
-struct advise_text advise_often(double count)
+bool advise_is_one(double mean)
 {
-    const struct mp_shown number = mp_figure(count);
-    struct advise_text often;
+    return strcmp(mp_figure(mean).text, "1") == 0;
+}
 
-    if (strcmp(number.text, "1") == 0)
-        snprintf(often.text, sizeof often.text, "once");
-    else
-        snprintf(often.text, sizeof often.text, "%.17s per iteration", number.text);
+struct mp_shown advise_often(double count)
+{
+    struct mp_shown often = {"once"};
+
+    if (!advise_is_one(count))
+        snprintf(often.text, sizeof often.text, "%.17s per iteration", mp_figure(count).text);
     return often;
 }
 

@@ -224,8 +224,8 @@ static enum mp_status name_layer(struct advise *advise, const struct slow *slow,
     const char *path;
 
     MP_TRY(advise_layer_path(advise, slow->node, &path));
-    advise_path_line(finding, path, "P50 %s of %.0f calls",
-                     advise_time((double)layer->device.p50).text, (double)layer->calls);
+    advise_path_line(finding, path, "P50 %s of %s calls",
+                     advise_time((double)layer->device.p50).text, mp_count(layer->calls).text);
     return name_kernels(advise, slow->node, finding);
 }
 

@@ -115,9 +115,10 @@ enum mp_status advise_tail(struct advise *advise, struct advise_finding *finding
     finding->gain = tail.excess / advise->iterations->count;
     finding->assumes = "the outliers take as long as the median iteration; mean of all iterations";
     advise_evidence(finding,
-                    "%s of %s iterations are outliers, together %s longer than the median one; "
+                    "%s of %s iterations %s, together %s longer than the median one; "
                     "P99 is %s, P50 %s",
                     mp_count(tail.count).text, mp_count(advise->iterations->count).text,
+                    tail.count == 1 ? "is an outlier" : "are outliers",
                     advise_time((double)tail.excess).text, advise_time((double)latency->p99).text,
                     advise_time((double)latency->p50).text);
     advise_number(finding, "outliers", (double)tail.count);

@@ -104,6 +104,7 @@ static void take_out(struct advise *advise, const struct advise_call *wait,
 static enum mp_status wait_judge(struct advise *advise, struct advise_finding *finding,
                                  struct advise_tally *tally)
 {
+    bool one;
     struct waits waits = {.tally = tally};
 
     advise_each_needless(advise, take_out, &waits);
@@ -112,11 +113,13 @@ static enum mp_status wait_judge(struct advise *advise, struct advise_finding *f
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "the calls are gone; the host reads nothing that the GPU wrote to mapped or "
                        "managed memory before them";
-    advise_evidence(finding,
-                    "%s calls an iteration wait for %s, then the host goes on to launch; no copy "
-                    "to or from the host was among what they waited for",
-                    mp_figure(advise_mean(advise, waits.count)).text,
-                    advise_time(advise_mean(advise, waits.time)).text);
+    one = advise_is_one(advise_mean(advise, waits.count));
+    advise_evidence(
+        finding,
+        "%s call%s an iteration wait%s for %s, then the host goes on to launch; no copy "
+        "to or from the host was among what %s waited for",
+        mp_figure(advise_mean(advise, waits.count)).text, one ? "" : "s", one ? "s" : "",
+        advise_time(advise_mean(advise, waits.time)).text, one ? "it" : "they");
     advise_number(finding, "calls", advise_mean(advise, waits.count));
     advise_number(finding, "waiting_ns", advise_mean(advise, waits.time));
     advise_tally_lines(advise, tally, finding);

@@ -230,7 +230,10 @@ static void add_up_lane(const struct deps *deps, const struct deps_lane *lane,
             row->waiting += deps_waiting(deps, activity);
         else
             row->device_waiting += deps_waiting(deps, activity);
-        row->calls += !(activity->flags & DEPS_CONTINUED);
+        if (activity->kind == DEPS_COPY)
+            row->calls += deps->copies[activity->detail].count;
+        else
+            row->calls += !(activity->flags & DEPS_CONTINUED);
     }
 }
 

@@ -148,6 +148,8 @@ static struct iterations_kind kind_of(const struct timed *items, size_t count, u
 {
     return (struct iterations_kind){.range = range,
                                     .count = count,
+                                    .least = items[0].value,
+                                    .greatest = items[count - 1].value,
                                     .p25 = items[count / 4].value,
                                     .p50 = items[(count - 1) / 2].value,
                                     .p75 = items[count - 1 - count / 4].value};
@@ -337,4 +339,36 @@ enum mp_status iterations_find_headline(const struct deps *deps,
     free(last_of);
     free(items);
     return status;
+}
+
+/* ---- The kind that counts ---- */
+
+const struct iterations_kind *iterations_main_kind(const struct deps *deps,
+                                                   const struct iterations *iterations,
+                                                   const struct iterations_headline *headline,
+                                                   uint8_t *in)
+{
+    const struct iterations_kind *most = headline->kinds;
+    const struct capture_range *range = NULL;
+
+    if (headline->split == ITERATIONS_ALIKE ||
+        (headline->split == ITERATIONS_BY_MODE && headline->queued))
+        return NULL;
+    for (const struct iterations_kind *kind = most; kind < headline->kinds + headline->kind_count;
+         kind++) {
+        if ((double)kind->count * (double)kind->p50 > (double)most->count * (double)most->p50)
+            most = kind;
+    }
+    for (size_t i = 0; i < iterations->count; i++) {
+        const struct iteration *one = &iterations->items[i];
+        const struct capture_range *own = ranges_at(&deps->ranges, one->begin);
+
+        if (own && !own->goes_on)
+            range = own;
+        in[i] =
+            headline->split == ITERATIONS_BY_RANGE
+                ? range && range->id == most->range
+                : one->end - one->begin >= most->least && one->end - one->begin <= most->greatest;
+    }
+    return most;
 }

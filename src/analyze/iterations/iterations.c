@@ -6,7 +6,6 @@
 
 #include "base/data/reserve.h"
 #include "base/text/units.h"
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -210,7 +210,7 @@ enum iterations_split { ITERATIONS_ALIKE, ITERATIONS_BY_RANGE, ITERATIONS_BY_MOD
 struct iterations_kind {
     uint64_t range; /* its id; BY_MODE: 0 */
     uint64_t count; /* of times */
-    uint64_t p25, p50, p75;
+    uint64_t least, p25, p50, p75, greatest;
 };
 
 /* What is said first (headline.c). Times are ns. */
@@ -254,6 +254,13 @@ enum mp_status iterations_usual(const struct deps *deps, const struct iterations
 enum mp_status iterations_find_headline(const struct deps *deps,
                                         const struct iterations *iterations,
                                         struct iterations_headline *headline);
+
+/* Where times are split: notes in `in` which iterations are of the kind that takes most time, and
+ * returns that kind. NULL, and `in` as it was: they are alike, or queued ones fall into modes. */
+const struct iterations_kind *iterations_main_kind(const struct deps *deps,
+                                                   const struct iterations *iterations,
+                                                   const struct iterations_headline *headline,
+                                                   uint8_t *in);
 
 /* The iterations of one thread. */
 struct iterations_row {

@@ -19,6 +19,7 @@
 
 #include "analyze/iterations/build.h"
 #include "base/data/sort.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -362,9 +363,9 @@ enum mp_status iterations_by_kernels(struct iterations_finder *finder)
         return MP_ERR_MEMORY;
     snprintf(finder->none, sizeof finder->none,
              finder->result->kernels_all
-                 ? "no sequence of kernels repeats %d times over half of the %llu"
+                 ? "no sequence of kernels repeats %d times over half of the %s"
                  : "no kernels",
-             REPEATS, (unsigned long long)finder->result->kernels_all);
+             REPEATS, mp_count(finder->result->kernels_all).text);
     status = asked == DEPS_NONE ? offer_threads(finder, counts)
                                 : offer_thread(finder, counts, asked, counts[asked]);
     free(counts);

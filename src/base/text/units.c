@@ -15,7 +15,8 @@
 #define EXPONENT_BELOW 0.01 /* without a unit: nvprof prints 9.93e-03, but 0.015576 */
 #define NUMBER_WIDTH   8
 #define OWN_DIGITS     4
-#define MOST_PLACES    5 /* behind the point, which four digits of 0.01 take */
+#define GREATEST_WHOLE 1e18 /* from here on in exponent form */
+#define MOST_PLACES    5    /* behind the point, which four digits of 0.01 take */
 
 /* Prints `value` with `precision` digits behind the point, as nvprof; returns the length. */
 static int print_number(char *out, size_t size, double value, int precision)
@@ -55,21 +56,25 @@ static void separate(char *out, size_t size, const char *digits)
 
 const char *mp_show_places(char *buffer, size_t size, double value, int places)
 {
+    static const double half[MOST_PLACES + 1] = {0.5, 0.05, 5e-3, 5e-4, 5e-5, 5e-6};
     static const double next[MOST_PLACES + 1] = {0, 999.95, 99.995, 9.9995, 0.99995, 0.099995};
     double magnitude = value < 0 ? -value : value;
     char whole[MP_FORMATTED_BYTES];
 
     while (places > 0 && magnitude >= next[places])
         places--;
+    if (magnitude < half[places])
+        value = 0; /* no -0.00 */
     if (places > 0) {
         snprintf(buffer, size, "%.*f", places, value);
         return buffer;
     }
-    snprintf(whole, sizeof whole, magnitude < 1e15 ? "%.0f" : "%.3e", value);
-    if (magnitude < 1e15)
-        separate(buffer, size, whole);
-    else
-        snprintf(buffer, size, "%s", whole);
+    if (!(magnitude < GREATEST_WHOLE)) {
+        snprintf(buffer, size, "%.3e", value);
+        return buffer;
+    }
+    snprintf(whole, sizeof whole, "%.0f", value);
+    separate(buffer, size, whole);
     return buffer;
 }
 
@@ -103,6 +108,14 @@ struct mp_shown mp_count(uint64_t count)
     struct mp_shown shown;
 
     mp_show_count(shown.text, sizeof shown.text, count, MP_STYLE_OWN);
+    return shown;
+}
+
+struct mp_shown mp_size(uint64_t bytes)
+{
+    struct mp_shown shown;
+
+    mp_format_size(shown.text, sizeof shown.text, bytes);
     return shown;
 }
 
@@ -152,7 +165,13 @@ uint64_t mp_whole_ns(double ns)
 
 const char *mp_format_time_mean(char *buffer, size_t size, double ns)
 {
-    return mp_format_time(buffer, size, mp_whole_ns(ns));
+    if (ns < 1000)
+        return mp_format_time(buffer, size, mp_whole_ns(ns));
+    if (ns < 1e6)
+        return print_fitted(buffer, size, ns / 1e3, 6, "us", MP_STYLE_OWN);
+    if (ns < 1e9)
+        return print_fitted(buffer, size, ns / 1e6, 6, "ms", MP_STYLE_OWN);
+    return print_fitted(buffer, size, ns / 1e9, 7, "s", MP_STYLE_OWN);
 }
 
 int mp_places_within(double error)

@@ -1,7 +1,7 @@
 /* Numbers with units, in two styles. nvprof's has at most 6 characters (7 before `s`), then the
  * unit without a space. miniprof's own is for reading: four digits at most, or all of a whole
  * number with a comma before each three. Its sizes say that their units are of 1024 bytes, its
- * throughput is in units of 1000, and no great number has an exponent.
+ * throughput is in units of 1000, and no number below 1e18 has an exponent.
  *
  *     nvprof    571.65us    1.5000KB     4.4797GB/s    5e+03GB/s     1.2e+03s    15300
  *     own       571.7us     1.500KiB     4.810GB/s     4,810GB/s     1,235s      15,300
@@ -42,16 +42,18 @@ const char *mp_show_count(char *buffer, size_t size, uint64_t count, enum mp_sty
  * `100.00%`. */
 const char *mp_show_percent(char *buffer, size_t size, double percent, enum mp_style style);
 
-/* A number in our own style with `places` behind the point at most, which is 5 or less and keeps a
- * column of small numbers in line: `0.10`, `81.00`, `571.7`, `4,860`. */
+/* A number in our own style with at most `places` digits (0 to 5) behind the point, fewer where
+ * four digits are reached: `0.10`, `81.00`, `571.7`, `4,860`. Zeros at the end stay, so that
+ * columns line up. */
 const char *mp_show_places(char *buffer, size_t size, double value, int places);
 
-/* Arguments of printf: `.text` of what these return lives to the end of the statement. */
+/* Arguments of printf: `.text` of what these return is valid to the end of the full expression. */
 struct mp_shown {
     char text[MP_FORMATTED_BYTES];
 };
 
 struct mp_shown mp_count(uint64_t count);   /* `15,300` */
+struct mp_shown mp_size(uint64_t bytes);    /* `1.500KiB` */
 struct mp_shown mp_figure(double value);    /* a mean of counts: `3`, `0.9831`, `12,346` */
 struct mp_shown mp_rounded(double value);   /* two places at most: `0.50`, `1,674` */
 struct mp_shown mp_percent(double percent); /* `99.98%` */
@@ -81,6 +83,7 @@ const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns);
 
 /* A point in time, to the nanosecond: `909ns`, `4.588us`, `647.659179ms`, `2.629210042s`. */
 const char *mp_format_moment(char *buffer, size_t size, uint64_t ns);
+#define MP_MOMENT_WIDTH 13 /* up to 100 s: `12.629210042s` */
 
 /* The unit that mp_show_size chooses: 0 bytes, 1 KB, 2 MB, 3 GB. Then its name, and its size in
  * bytes. */

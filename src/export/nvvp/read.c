@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/text/units.h"
 #include "export/nvvp/nvvp.h"
 
 #include "base/poison.h"
@@ -47,8 +48,8 @@ static enum mp_status look_at(struct nvvp_reader *reader, const char *path)
                             "'%.150s' is no file of nvprof's: it is not an SQLite database", path);
     if (bytes < promised)
         return mp_error_set(reader->error, MP_ERR_DAMAGED,
-                            "'%.150s' is damaged: only %llu of its %llu bytes are there", path,
-                            (unsigned long long)bytes, (unsigned long long)promised);
+                            "'%.150s' is damaged: only %s of its %s bytes are there", path,
+                            mp_count(bytes).text, mp_count(promised).text);
     return MP_OK;
 }
 

@@ -10,6 +10,8 @@
 
 #include "export/rows/build.h"
 
+#include "base/text/units.h"
+
 #include "base/poison.h"
 
 /* ---- Loading ---- */
@@ -103,8 +105,8 @@ static enum mp_status check_iterations(const struct export_rows *rows, struct mp
                                                     : "the analyses are off");
     if (last > count)
         return mp_error_set(error, MP_ERR_ARGUMENT,
-                            "there is no iteration %" PRIu64 "; there %s %zu", last,
-                            count == 1 ? "is" : "are", count);
+                            "there is no iteration %" PRIu64 "; there %s %s", last,
+                            count == 1 ? "is" : "are", mp_count(count).text);
     return MP_OK;
 }
 

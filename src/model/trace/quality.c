@@ -386,8 +386,8 @@ static void describe_ranges(struct line *line, const struct quality *quality)
     if (count == 1)
         snprintf(text, sizeof text, "capture range %" PRIu64 " is not whole", first);
     else
-        snprintf(text, sizeof text, "%zu capture ranges are not whole, the first is %" PRIu64,
-                 count, first);
+        snprintf(text, sizeof text, "%s capture ranges are not whole, the first is %" PRIu64,
+                 mp_count(count).text, first);
     add_text(line, text);
 }
 

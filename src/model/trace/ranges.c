@@ -2,6 +2,7 @@
  * range in which it was launched, so correlation ids decide where both are known.
  */
 #include "model/trace/ranges.h"
+#include "base/text/units.h"
 #include "model/trace/definitions.h"
 #include "model/trace/reading.h"
 
@@ -172,8 +173,8 @@ enum mp_status ranges_choose(const struct capture_ranges *ranges, uint64_t id,
     if (*range || !id)
         return MP_OK;
     return mp_error_set(error, MP_ERR_ARGUMENT,
-                        "there is no capture range %" PRIu64 "; the trace has %zu", id,
-                        ranges_count(ranges));
+                        "there is no capture range %" PRIu64 "; the trace has %s", id,
+                        mp_count(ranges_count(ranges)).text);
 }
 
 enum mp_status ranges_open(struct capture_ranges *ranges, struct mp_trace *trace, uint64_t id,

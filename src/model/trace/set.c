@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/data/reserve.h"
+#include "base/text/units.h"
 #include "model/trace/identity.h"
 
 #include "base/poison.h"
@@ -84,8 +85,8 @@ static enum mp_status say_copies(struct trace_set *set, const struct copies *cop
         return MP_OK;
     if (copies->count == 1)
         return add_problem(set, copies->first.text, named, true);
-    mp_error_set(&error, MP_ERR_ARGUMENT, "%s, and so %s %zu more file%s", copies->first.text,
-                 copies->count == 2 ? "is" : "are", copies->count - 1,
+    mp_error_set(&error, MP_ERR_ARGUMENT, "%s, and so %s %s more file%s", copies->first.text,
+                 copies->count == 2 ? "is" : "are", mp_count(copies->count - 1).text,
                  copies->count == 2 ? "" : "s");
     return add_problem(set, error.text, named, true);
 }
@@ -314,13 +315,13 @@ const char *trace_set_describe_clocks(const struct trace_set *set, char *text, s
         return text;
     }
     used = snprintf(text, size,
-                    "times are of %zu clocks, aligned by the time of day when recording began: "
+                    "times are of %s clocks, aligned by the time of day when recording began: "
                     "right as far as these agree",
-                    set->clock_count);
+                    mp_count(set->clock_count).text);
     if (set->unaligned && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used,
-                 "; %zu trace%s not say when that was: put where the first begins", set->unaligned,
-                 set->unaligned == 1 ? " does" : "s do");
+                 "; %s trace%s not say when that was: put where the first begins",
+                 mp_count(set->unaligned).text, set->unaligned == 1 ? " does" : "s do");
     return text;
 }
 

@@ -144,8 +144,8 @@ static const char *status(struct recorder *recorder, char *text, size_t size)
     if (open)
         snprintf(text, size, "recording range %llu, %s", (unsigned long long)number, file);
     else
-        snprintf(text, size, "%s, %llu range%s, %s", over ? "over" : "waiting",
-                 (unsigned long long)number, number == 1 ? "" : "s", file);
+        snprintf(text, size, "%s, %s range%s, %s", over ? "over" : "waiting", mp_count(number).text,
+                 number == 1 ? "" : "s", file);
     return MP_CTL_OK;
 }
 

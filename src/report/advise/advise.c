@@ -3,6 +3,7 @@
  */
 #include "report/advise/advise.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -154,6 +155,19 @@ static void put_finding(const struct report_out *to, size_t number, const struct
     put_sentence(to, "To do: %s", finding->to_do);
 }
 
+/* Which of iterations whose times are split count. */
+static void print_judged(FILE *out, const struct advice *advice)
+{
+    char p50[MP_FORMATTED_BYTES];
+
+    if (advice->kind->range)
+        fprintf(out, "; judged are the %s of capture range %" PRIu64, mp_count(advice->judged).text,
+                advice->kind->range);
+    else
+        fprintf(out, "; judged are the %s that take about %s", mp_count(advice->judged).text,
+                mp_format_time(p50, sizeof p50, advice->kind->p50));
+}
+
 static void put_head(const struct report_out *out, const struct advise_report *report)
 {
     const struct iterations_report *iterations = &report->iterations;
@@ -176,11 +190,15 @@ static void put_head(const struct report_out *out, const struct advise_report *r
     print_prefix(out, iterations->trace);
     mp_format_time(p50, sizeof p50, iterations->summary->statistics[ITERATION_LATENCY].p50);
     mp_format_time(step, sizeof step, advice->step);
-    fprintf(out->file, "%s %s%s, latency P50 %s", mp_count(count).text,
-            requests ? "request" : "iteration", count == 1 ? "" : "s", p50);
+    fprintf(out->file, "%s %s%s", mp_count(count).text, requests ? "request" : "iteration",
+            count == 1 ? "" : "s");
+    if (advice->kind)
+        print_judged(out->file, advice);
+    else
+        fprintf(out->file, ", latency P50 %s", p50);
     if (count > 1 && !requests)
         fprintf(out->file, ", %s from end to end (P50)", step);
-    if (advice->judged < count)
+    if (advice->judged < count && !advice->kind)
         fprintf(out->file, "; %s outlier%s left out of gains",
                 mp_count(count - advice->judged).text, count - advice->judged == 1 ? "" : "s");
     fputc('\n', out->file);

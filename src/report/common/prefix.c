@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/text/foreign.h"
-#include "base/text/units.h"
 
 #include "base/poison.h"
 

@@ -15,21 +15,6 @@ static const char *const sources[RECORDING_COST_SOURCES] = {
     [RECORDING_COST_CALIBRATED_THERE] = "costs calibrated where it was recorded",
 };
 
-/* A time that is known to two digits. */
-static const char *format_rough(char text[MP_FORMATTED_BYTES], uint64_t ns)
-{
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    double value = (double)ns;
-    size_t unit = 0;
-
-    while (value >= 1000 && unit < 3) {
-        value /= 1000;
-        unit++;
-    }
-    snprintf(text, MP_FORMATTED_BYTES, "%.*f%s", unit && value < 10 ? 1 : 0, value, units[unit]);
-    return text;
-}
-
 static void describe_measured(const struct recording_cost *cost, char text[RECORDING_COST_BYTES])
 {
     char times[4][MP_FORMATTED_BYTES];
@@ -60,7 +45,8 @@ const char *describe_recording_cost(const struct recording_cost *cost,
     percent = 100 * (double)cost->cost / (double)cost->of;
     snprintf(text, RECORDING_COST_BYTES,
              "Recording costs about %s of it (%.*f %%): a rough estimate with %s.",
-             format_rough(time, cost->cost), percent < 9.95, percent, sources[cost->source]);
+             mp_format_time_within(time, sizeof time, cost->cost, (double)cost->cost),
+             percent < 9.95, percent, sources[cost->source]);
     return text;
 }
 

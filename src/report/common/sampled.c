@@ -83,11 +83,11 @@ const char *sampled_text(char text[SAMPLED_BYTES], enum metric_unit unit, double
     else if (unit == METRIC_UNIT_PERCENT)
         snprintf(text, SAMPLED_BYTES, "%.1f%%", value);
     else if (unit == METRIC_UNIT_BYTES_PER_SECOND)
-        snprintf(text, SAMPLED_BYTES, "%.*fGB/s", value < 1e9 ? 3 : 1, value / 1e9);
+        mp_format_throughput(text, SAMPLED_BYTES, value);
     else if (unit == METRIC_UNIT_BYTES)
-        mp_show_size(text, SAMPLED_BYTES, (uint64_t)value, MP_STYLE_OWN);
+        mp_format_size(text, SAMPLED_BYTES, (uint64_t)value);
     else if (unit == METRIC_UNIT_HERTZ)
-        snprintf(text, SAMPLED_BYTES, "%.0fMHz", value / 1e6);
+        snprintf(text, SAMPLED_BYTES, "%sMHz", mp_figure(value / 1e6).text);
     else if (unit == METRIC_UNIT_WATTS)
         snprintf(text, SAMPLED_BYTES, "%.1fW", value);
     else if (unit == METRIC_UNIT_CELSIUS)

@@ -32,7 +32,7 @@ void print_sampled_note(const struct report_out *out, const struct mp_trace *tra
 
 #define SAMPLED_BYTES 48
 
-/* "61.2%", "24.1GB/s", "1755MHz"; of what is not known "-". Returns `text`. */
+/* "61.2%", "24.10GB/s", "1,755MHz"; of what is not known "-". Returns `text`. */
 const char *sampled_text(char text[SAMPLED_BYTES], enum metric_unit unit, double value);
 
 #endif

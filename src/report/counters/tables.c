@@ -3,7 +3,6 @@
  */
 #include "report/counters/tables.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

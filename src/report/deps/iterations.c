@@ -11,19 +11,13 @@
 
 static const struct report_column columns[] = {
     {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16, .share = true},
-    {.title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
-    {.title = "P50",
-     .key = "p50_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 13,
-     .decimals = true,
-     .drop = 1},
-    {.title = "P99", .key = "p99_ns", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
+    {.title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 13},
+    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13, .drop = 1},
+    {.title = "P99", .key = "p99_ns", .kind = REPORT_CELL_TIME, .width = 13},
     {.title = "Waiting time",
      .key = "waiting_mean_ns",
      .kind = REPORT_CELL_MEAN,
      .width = 12,
-     .decimals = true,
      .share = true},
     {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
 };

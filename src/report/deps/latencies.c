@@ -10,13 +10,9 @@
 #define STEP_BYTES 512
 
 static const struct report_column columns[] = {
-    {.title = "Shortest",
-     .key = "shortest_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 13,
-     .decimals = true},
-    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
-    {.title = "P90", .key = "p90_ns", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
+    {.title = "Shortest", .key = "shortest_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "P90", .key = "p90_ns", .kind = REPORT_CELL_TIME, .width = 13},
     {.title = "Examples", .key = "examples", .kind = REPORT_CELL_COUNT, .width = 8},
     {.title = "Step", .key = "step", .kind = REPORT_CELL_TEXT, .width = 4},
 };

@@ -1,7 +1,6 @@
 /* The first line and the lines below the table: which dependencies are not known or doubtful, and
  * why. They say how far the path can be trusted.
  */
-#include <inttypes.h>
 
 #include "base/text/units.h"
 #include "report/common/quality.h"

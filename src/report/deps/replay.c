@@ -13,8 +13,8 @@
 /* ---- What if ---- */
 
 static const struct report_column columns[] = {
-    {.title = "Now", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
-    {.title = "New", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
+    {.title = "Now", .kind = REPORT_CELL_MEAN, .width = 13},
+    {.title = "New", .kind = REPORT_CELL_MEAN, .width = 13},
     {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
     {.title = "Difference(%)", .kind = REPORT_CELL_PERCENT, .width = 13},
     {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4},
@@ -88,17 +88,18 @@ static void print_title(const struct report_out *out, const struct deps_report *
     fputs(":\n", out->file);
 }
 
-/* A change that gains nothing because another part of the same cost stays. */
+/* Says why a change of the launch latency gained nothing: the calls that launch still take their
+ * time. */
 static void print_what_stays(const struct report_out *out, const struct deps_report *report)
 {
-    for (size_t i = 0; i < report->change_count; i++) {
-        if (report_has_titles(out) && total_of(report) == report->result->window &&
-            mp_text_starts_with(report->changes[i], "launch_latency="))
-            print_note(
-                out, report->trace,
-                "Note: the calls that launch stay; a change such as cudaLaunchKernel=0 takes "
-                "them away.");
-    }
+    bool latency = false;
+
+    for (size_t i = 0; i < report->change_count; i++)
+        latency |= mp_text_starts_with(report->changes[i], "launch_latency=");
+    if (latency && report_has_titles(out) && total_of(report) == report->result->window)
+        print_note(out, report->trace,
+                   "Note: the calls that launch stay; a change such as cudaLaunchKernel=0 takes "
+                   "them away.");
 }
 
 enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report)
@@ -161,12 +162,8 @@ enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_rep
 
 static const struct report_column gain_columns[] = {
     {.title = "Gain(%)", .kind = REPORT_CELL_PERCENT, .width = 7},
-    {.title = "Gain", .key = "gain_ns", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
-    {.title = "Critical path",
-     .key = "critical_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 13,
-     .decimals = true},
+    {.title = "Gain", .key = "gain_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 13},
     {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
 };
 

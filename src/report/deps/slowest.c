@@ -16,16 +16,8 @@
 static const struct report_column columns[] = {
     {.title = "Iteration", .kind = REPORT_CELL_ID, .width = 9},
     {.title = "Difference", .key = "difference_ns", .kind = REPORT_CELL_CHANGE, .width = 13},
-    {.title = "Critical path",
-     .key = "critical_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 13,
-     .decimals = true},
-    {.title = "In the median",
-     .key = "median_critical_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 13,
-     .decimals = true},
+    {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "In the median", .key = "median_critical_ns", .kind = REPORT_CELL_TIME, .width = 13},
     {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
 };
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/deps/sections.h"
 
@@ -193,25 +192,15 @@ static struct trace_row row_of(const struct trace_table *table, uint32_t index)
 
 static const struct report_column columns[] = {
     {.title = "#", .key = "number", .kind = REPORT_CELL_ID},
-    {.title = "Start",
-     .key = "offset_ns",
-     .kind = REPORT_CELL_TIME,
-     .decimals = true,
-     .moment = true,
-     .exact = true},
-    {.title = "Duration", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
-    {.title = "Critical path",
-     .key = "critical_ns",
-     .kind = REPORT_CELL_TIME,
-     .decimals = true,
-     .exact = true},
+    {.title = "Start", .key = "offset_ns", .kind = REPORT_CELL_TIME, .moment = true, .exact = true},
+    {.title = "Duration", .kind = REPORT_CELL_TIME, .exact = true},
+    {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .exact = true},
     {.title = "Waiting time",
      .key = "waiting_ns",
      .kind = REPORT_CELL_TIME,
-     .decimals = true,
      .exact = true,
      .drop = 3},
-    {.title = "Slack", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true, .drop = 4},
+    {.title = "Slack", .kind = REPORT_CELL_TIME, .exact = true, .drop = 4},
     {.title = "Bound by", .kind = REPORT_CELL_TEXT, .drop = 2},
     {.title = "To", .key = "bound_to", .kind = REPORT_CELL_TEXT, .drop = 2},
     {.title = "Where", .kind = REPORT_CELL_TEXT, .drop = 1},

@@ -3,7 +3,6 @@
  */
 #include "report/diff/diff.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

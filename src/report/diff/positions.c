@@ -1,6 +1,5 @@
 /* Kernels of the median iterations by position: in text a line for each kernel, what a kernel
  * became below it; in CSV a row for each pair. */
-#include <inttypes.h>
 
 #include "base/text/units.h"
 #include "report/common/summary_table.h"
@@ -10,8 +9,8 @@
 
 static const struct report_column text_columns[] = {
     {.title = "Position", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
-    {.title = "In A", .kind = REPORT_CELL_COUNT, .width = 6},
-    {.title = "In B", .kind = REPORT_CELL_COUNT, .width = 6},
+    {.title = "In A", .kind = REPORT_CELL_ID, .width = 6},
+    {.title = "In B", .kind = REPORT_CELL_ID, .width = 6},
     {.title = "Time A", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Time B", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
@@ -19,8 +18,8 @@ static const struct report_column text_columns[] = {
 
 static const struct report_column csv_columns[] = {
     {.title = "Position", .key = "change", .kind = REPORT_CELL_TEXT},
-    {.title = "In A", .key = "a", .kind = REPORT_CELL_COUNT},
-    {.title = "In B", .key = "b", .kind = REPORT_CELL_COUNT},
+    {.title = "In A", .key = "a", .kind = REPORT_CELL_ID},
+    {.title = "In B", .key = "b", .kind = REPORT_CELL_ID},
     {.title = "Time A", .key = "a_ns", .kind = REPORT_CELL_TIME},
     {.title = "Time B", .key = "b_ns", .kind = REPORT_CELL_TIME},
     {.title = "Name A", .key = "a_name", .kind = REPORT_CELL_TEXT},

@@ -142,7 +142,7 @@ static void json_iterations(struct json_writer *json, const struct digest *diges
         FACT_IF("period", way == ITERATIONS_KERNELS || way == ITERATIONS_SYNCS, iterations->period),
         FACT("why_whole", iterations->why_whole), FACT("count", iterations->count),
         FACT("threads", iterations->threads), FACT("at_once", iterations->at_once),
-        FACT("coverage_percent", 100 * iterations->coverage),
+        FACT_IF("coverage_percent", !digest->quality.gap, 100 * iterations->coverage),
         FACT("outliers", iterations->outliers));
 }
 

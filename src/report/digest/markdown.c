@@ -2,7 +2,6 @@
  * What the program wrote stands in code, so that no name becomes markup.
  */
 #include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/text/foreign.h"

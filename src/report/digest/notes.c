@@ -1,7 +1,6 @@
 /* What one must know to trust the numbers of a digest: what the trace lacks, and what its times
  * are. Each note has a key for programs and a sentence for people.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/text/strings.h"
@@ -122,9 +121,8 @@ static void note_baseline(struct notes *notes)
              "What a step takes without recording is not known: too few steps of a kind; miniprof "
              "iters says more.");
     else if (quality->baseline_unrecorded)
-        NOTE(notes, "baseline",
-             "%" PRIu64 " of %" PRIu64 " steps were not recorded, as --baseline asks.",
-             quality->baseline_unrecorded, quality->baseline_steps);
+        NOTE(notes, "baseline", "%s of %s steps were not recorded, as --baseline asks.",
+             mp_count(quality->baseline_unrecorded).text, mp_count(quality->baseline_steps).text);
 }
 
 static void note_callbacks(struct notes *notes)
@@ -139,8 +137,8 @@ static void note_profiled(struct notes *notes)
 
     if (profiled)
         NOTE(notes, "profiled",
-             "%" PRIu64 " kernel%s run again for metrics: these times are the profiler's.",
-             profiled, profiled == 1 ? " was" : "s were");
+             "%s kernel%s run again for metrics: these times are the profiler's.",
+             mp_count(profiled).text, profiled == 1 ? " was" : "s were");
 }
 
 static void note_device_graphs(struct notes *notes)
@@ -149,12 +147,12 @@ static void note_device_graphs(struct notes *notes)
 
     if (quality->device_graphs)
         NOTE(notes, "device_graphs",
-             "%" PRIu64 " CUDA graph%s may be launched by the device, which is not in the trace.",
-             quality->device_graphs, plural(quality->device_graphs));
+             "%s CUDA graph%s may be launched by the device, which is not in the trace.",
+             mp_count(quality->device_graphs).text, plural(quality->device_graphs));
     if (quality->conditional_graphs)
         NOTE(notes, "conditional_graphs",
-             "%" PRIu64 " CUDA graph%s with conditional nodes may run more than is in the trace.",
-             quality->conditional_graphs, plural(quality->conditional_graphs));
+             "%s CUDA graph%s with conditional nodes may run more than is in the trace.",
+             mp_count(quality->conditional_graphs).text, plural(quality->conditional_graphs));
 }
 
 size_t digest_notes(const struct digest *digest, struct digest_line lines[DIGEST_NOTES])

@@ -1,7 +1,6 @@
 /* The digest as a screen of text. How much room the parts get depends on what there is to say: the
  * first layout that fits into the screen is taken.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@
 #define PART_COLUMNS  27
 #define BAR_COLUMNS   28
 #define HOT_COLUMNS   44 /* of a name */
-#define HOT_BEFORE    33 /* columns, unless numbers are greater than any so far */
+#define HOT_BEFORE    33 /* columns before the name, if every number fits its column */
 #define WHY_COLUMNS   19
 #define DETAIL_INDENT 4
 #define LEAST_NAME    12

@@ -186,7 +186,7 @@ static void answer_busy(struct digest_line *line, const struct digest *digest)
         ADD(line, ", for other %ss %.1f %%", digest_unit(digest), others);
     if (idle >= 0.05)
         ADD(line, ", idle %.1f %%", idle);
-    if (idle >= 0.05 && part != DIGEST_UNKNOWN)
+    if (part != DIGEST_UNKNOWN && digest_share(digest, digest->parts[part]) >= 0.05)
         ADD(line, ", above all %s (%.1f %%)", digest_part_words(part) + strlen("idle: "),
             digest_share(digest, digest->parts[part]));
     ADD(line, ".");

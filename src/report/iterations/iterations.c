@@ -254,7 +254,7 @@ static void print_statistics(const struct report_out *out, const struct iteratio
     report_begin(&table, out, times ? time_columns : count_columns,
                  times ? TIME_COLUMNS : COUNT_COLUMNS);
     table.name = times ? NULL : "counts";
-    if (summary_needs_measure(out))
+    if (!times || summary_needs_measure(out))
         each_quantity(&table, report, times, report_measure);
     report_header(&table);
     if (times || !quality_gap(&report->deps->quality))

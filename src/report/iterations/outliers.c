@@ -1,5 +1,4 @@
 /* Iterations that stand out: the table, the keys, and which came with lower clocks. */
-#include <inttypes.h>
 #include <math.h>
 
 #include "analyze/counters/counters.h"

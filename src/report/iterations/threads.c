@@ -1,6 +1,7 @@
 /* Prints how the iterations are spread over threads, if there are several. */
 #include "report/iterations/iterations.h"
 
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
 

@@ -3,7 +3,6 @@
 #include "report/job/job.h"
 
 #include "base/text/units.h"
-#include <inttypes.h>
 
 #include "base/poison.h"
 

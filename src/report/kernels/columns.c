@@ -121,7 +121,7 @@ static const struct {
      {.title = "Max", .key = "max_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 11}},
     {CELL_DEVICE, TEXT, SEVERAL_DEVICES, TEXT_COLUMN("Device", TEXT, 6, 8)},
     {CELL_DEVICE, CSV, ALWAYS, COLUMN("Device", NULL, TEXT, 6)},
-    {CELL_DEVICE_NUMBER, JSON, ALWAYS, COLUMN("Device", "device", COUNT, 6)},
+    {CELL_DEVICE_NUMBER, JSON, ALWAYS, COLUMN("Device", "device", ID, 6)},
     {CELL_SHAPES, TEXT, SEVERAL_SHAPES, TEXT_COLUMN("Shapes", COUNT, 6, 7)},
     {CELL_SHAPES, DATA, ALWAYS, COLUMN("Launch Shapes", "shapes", COUNT, 6)},
     {CELL_GRID, TEXT, ALWAYS, TEXT_COLUMN("Grid", TEXT, 9, 4)},

@@ -1,6 +1,6 @@
 /* The tables besides that of the layers: by type, precision and mark, and kernels by position. */
-#include <inttypes.h>
 
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/layers/layers.h"
 
@@ -121,9 +121,9 @@ static void print_positions_title(const struct report_out *out, const struct lay
 
     if (positions->count)
         print_note(out, report->trace,
-                   "Kernels by position: %s rounds of %s kernels, from kernel %zu on.",
+                   "Kernels by position: %s rounds of %s kernel%s, from kernel %zu on.",
                    mp_count(positions->rounds).text, mp_count(positions->count).text,
-                   positions->start + 1);
+                   positions->count == 1 ? "" : "s", positions->start + 1);
     else
         print_note(out, report->trace,
                    "Kernels by position: no sequence of at least half of them repeats "

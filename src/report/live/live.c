@@ -115,8 +115,7 @@ static void print_rates(FILE *out, const struct live *live)
 {
     char text[MP_FORMATTED_BYTES];
 
-    fprintf(out, "Kernels %s/s",
-            mp_count(mp_whole_ns(per_second(live->kernels.all.last_count, live))).text);
+    fprintf(out, "Kernels %s/s", mp_figure(per_second(live->kernels.all.last_count, live)).text);
     for (int i = 0; i < LIVE_DIRECTIONS; i++) {
         const struct live_copies *copies = &live->copies[i];
 

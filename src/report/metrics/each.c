@@ -19,8 +19,7 @@
 
 #define NO_COLUMN     UINT32_MAX
 #define LEAST_WIDTH   10
-#define TIME_WIDTH    8  /* of nvprof's starts */
-#define MOMENT_WIDTH  12 /* of ours, which have every nanosecond */
+#define TIME_WIDTH    8 /* of nvprof's starts */
 #define DEVICE_WIDTH  16
 #define NUMBER_WIDTH  8
 #define WIDEST_DEVICE 64
@@ -126,7 +125,7 @@ static int width_of(const struct metrics_metric *metric)
 
 static int start_width(const struct report_out *out)
 {
-    return out->nvprof ? TIME_WIDTH : MOMENT_WIDTH;
+    return out->nvprof ? TIME_WIDTH : MP_MOMENT_WIDTH;
 }
 
 static void print_text_header(const struct report_out *out, const struct columns *columns)

@@ -68,7 +68,7 @@ static const char *or_empty(const char *text)
 /* ---- Rows ---- */
 
 struct row_texts {
-    char invocations[24];
+    char invocations[MP_FORMATTED_BYTES];
     char values[4][METRIC_TEXT_BYTES]; /* min, max, avg, total */
 };
 
@@ -77,7 +77,7 @@ static void fill_texts(struct row_texts *texts, const struct metrics_row *row,
 {
     const double values[4] = {row->least, row->greatest, row->mean, row->total};
 
-    snprintf(texts->invocations, sizeof texts->invocations, "%" PRIu64, row->invocations);
+    mp_show_count(texts->invocations, sizeof texts->invocations, row->invocations, style);
     for (size_t i = 0; i < 4; i++)
         metric_text(texts->values[i], row->metric->unit, row->values ? values[i] : (double)NAN,
                     format, style);

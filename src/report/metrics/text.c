@@ -61,7 +61,10 @@ static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit 
             snprintf(buffer, METRIC_TEXT_BYTES, "%.4g/s", value);
         break;
     case METRIC_UNIT_HERTZ:
-        snprintf(buffer, METRIC_TEXT_BYTES, "%.0fMHz", value / 1e6);
+        if (style == MP_STYLE_OWN)
+            snprintf(buffer, METRIC_TEXT_BYTES, "%sMHz", mp_figure(value / 1e6).text);
+        else
+            snprintf(buffer, METRIC_TEXT_BYTES, "%.0fMHz", value / 1e6);
         break;
     case METRIC_UNIT_WATTS:
         snprintf(buffer, METRIC_TEXT_BYTES, "%.1fW", value);

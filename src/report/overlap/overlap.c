@@ -39,8 +39,8 @@ static void print_unused(const struct report_out *out, const struct mp_trace *tr
     if (!shown)
         return;
     print_prefix(out, trace);
-    fprintf(out->file, "Note: %zu stream%s that the program made ran nothing on ",
-            device->unused_count, device->unused_count == 1 ? "" : "s");
+    fprintf(out->file, "Note: %s stream%s that the program made ran nothing on ",
+            mp_count(device->unused_count).text, device->unused_count == 1 ? "" : "s");
     foreign_put_text(out->file, overlap_device_text(device, text));
     for (size_t i = 0; i < shown; i++)
         fprintf(out->file, "%s%" PRIu64, i ? ", " : ": ", device->unused[i]);

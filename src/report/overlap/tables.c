@@ -308,8 +308,8 @@ void overlap_print_streams(const struct report_out *out, const struct overlap *o
 
     begin_columns(&table, out);
     table.name = "streams";
-    add_column(&table, COLUMN("Stream", COUNT, 6));
-    add_column(&table, COLUMN("Context", COUNT, 7));
+    add_column(&table, COLUMN("Stream", ID, 6));
+    add_column(&table, COLUMN("Context", ID, 7));
     add_column(&table, COLUMN("Calls", COUNT, 5));
     add_column(&table, COLUMN("Busy", TIME, 8));
     add_column(&table, COLUMN("Window(%)", PERCENT, 7));

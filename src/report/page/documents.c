@@ -166,8 +166,8 @@ static enum mp_status print_timeline(FILE *out, struct html_material *material,
 
 const struct html_document html_documents[] = {
     {"overview", "Overview", html_print_overview, false},
-    {"iters", "Iterations", html_print_iters, true},
-    {"iterations", "Each iteration", html_print_iterations, true},
+    {"iters", "Iterations", html_print_iters, false},
+    {"iterations", "Each iteration", html_print_iterations, false},
     {"timeline", "Time line", print_timeline, false},
     {"advise", "Advice", html_print_advise, false},
     {"layers", "Layers", html_print_layers, true},

@@ -3,7 +3,6 @@
  */
 #include "report/ranks/ranks.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/text/foreign.h"

@@ -76,9 +76,9 @@ static void print_nothing(const struct report_out *out, const struct ranks_repor
     const char *text = "No operation of NCCL was matched across ranks.";
 
     if (!report->ranks->operations && !report->ranks->unmatched.unclaimed_kernels)
-        text =
-            "These traces have no operation of NCCL, by which ranks are compared: miniprof report "
-            "shows what each process did.";
+        text = "No operation of NCCL, by which ranks are compared, was recorded: miniprof report "
+               "shows "
+               "what each process did.";
     else if (report->set->count == 1)
         text = "This is one rank alone: give the folder with the traces of all ranks.";
     fprintf(out->file, "======== %s\n", text);

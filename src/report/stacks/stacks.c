@@ -3,8 +3,6 @@
  */
 #include "report/stacks/stacks.h"
 
-#include <inttypes.h>
-
 #include "base/text/units.h"
 #include "report/common/quality.h"
 

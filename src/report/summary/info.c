@@ -103,13 +103,13 @@ static void print_loss(FILE *out, const struct range_loss *loss)
     char text[TIME_BYTES];
 
     if (loss && loss->unanswered > 0)
-        fprintf(out, ", %" PRId64 " launched kernel%s no record", loss->unanswered,
+        fprintf(out, ", %s launched kernel%s no record", mp_count((uint64_t)loss->unanswered).text,
                 loss->unanswered == 1 ? " has" : "s have");
     if (loss && loss->earlier > 0)
         fprintf(out, ", work from before it ran for %s",
                 mp_format_time(text, sizeof text, (uint64_t)loss->earlier));
     if (loss && loss->dropped > 0)
-        fprintf(out, ", up to %" PRId64 " records were dropped", loss->dropped);
+        fprintf(out, ", up to %s records were dropped", mp_count((uint64_t)loss->dropped).text);
 }
 
 static void print_ranges(FILE *out, const struct contents *contents)

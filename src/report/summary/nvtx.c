@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text/foreign.h"
+#include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
 #include "report/summary/sheets.h"
@@ -254,15 +255,15 @@ void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
     if (result->unfinished) {
         bool one = result->unfinished == 1;
         print_prefix(out, trace);
-        fprintf(out->file, "%" PRIu64 " of the ranges %s no end and %s to the end of the %s.\n",
-                result->unfinished, one ? "has" : "have", one ? "lasts" : "last",
+        fprintf(out->file, "%s of the ranges %s no end and %s to the end of the %s.\n",
+                mp_count(result->unfinished).text, one ? "has" : "have", one ? "lasts" : "last",
                 range ? "capture range" : "trace");
     }
     if (result->cut) {
         print_prefix(out, trace);
         fprintf(out->file,
-                "%" PRIu64 " of the ranges %s on outside of a capture range: the part in it "
+                "%s of the ranges %s on outside of a capture range: the part in it "
                 "counts.\n",
-                result->cut, result->cut == 1 ? "goes" : "go");
+                mp_count(result->cut).text, result->cut == 1 ? "goes" : "go");
     }
 }

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/text/units.h"
 #include "report/table/formats.h"
 #include "report/table/rows.h"
 

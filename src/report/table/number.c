@@ -8,13 +8,13 @@
 
 /* A duration, whole nanoseconds. */
 static const char *print_time(const struct report_column *column, uint64_t ns, enum mp_style style,
-                              char buffer[REPORT_NUMBER_BYTES])
+                              char *buffer, size_t size)
 {
     if (column->decimals && style == MP_STYLE_NVPROF)
-        return mp_format_time_decimals(buffer, REPORT_NUMBER_BYTES, ns);
+        return mp_format_time_decimals(buffer, size, ns);
     if (column->moment && style == MP_STYLE_OWN)
-        return mp_format_moment(buffer, REPORT_NUMBER_BYTES, ns);
-    return mp_show_time(buffer, REPORT_NUMBER_BYTES, ns, style);
+        return mp_format_moment(buffer, size, ns);
+    return mp_show_time(buffer, size, ns, style);
 }
 
 /* `+4.588us`, `-909ns`, `0ns`. */
@@ -24,7 +24,7 @@ static const char *print_change(const struct report_column *column, int64_t ns, 
     uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 
     buffer[0] = ns < 0 ? '-' : '+';
-    print_time(column, magnitude, style, buffer + (ns != 0));
+    print_time(column, magnitude, style, buffer + (ns != 0), REPORT_NUMBER_BYTES - 1);
     return buffer;
 }
 
@@ -41,9 +41,11 @@ const char *report_print_number(const struct report_column *column, const struct
     case REPORT_CELL_BOOL:
         return cell->number ? "yes" : "no";
     case REPORT_CELL_TIME:
-        return print_time(column, cell->number, style, buffer);
+        return print_time(column, cell->number, style, buffer, REPORT_NUMBER_BYTES);
     case REPORT_CELL_MEAN:
-        return print_time(column, mp_whole_ns(cell->real), style, buffer);
+        if (style == MP_STYLE_OWN)
+            return mp_format_time_mean(buffer, REPORT_NUMBER_BYTES, cell->real);
+        return print_time(column, mp_whole_ns(cell->real), style, buffer, REPORT_NUMBER_BYTES);
     case REPORT_CELL_CHANGE:
         return print_change(column, (int64_t)cell->number, style, buffer);
     case REPORT_CELL_PERCENT:

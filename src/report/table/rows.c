@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/data/map.h"
+#include "base/text/units.h"
 #include "report/table/formats.h"
 #include "report/table/palette.h"
 #include "report/table/view.h"
@@ -298,7 +299,7 @@ static size_t count_nothing(const struct report_table *table, size_t from)
 static void put_nothing(const struct report_table *table, size_t count)
 {
     report_tone_begin(table->out, table->view, REPORT_TONE_QUIET);
-    fprintf(table->out, "and %zu more rows of under 0.01 %%", count);
+    fprintf(table->out, "and %s more rows of under 0.01 %%", mp_count(count).text);
     report_tone_end(table->out, table->view, REPORT_TONE_QUIET);
     fputc('\n', table->out);
 }

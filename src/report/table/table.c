@@ -11,8 +11,6 @@
 
 #include "base/poison.h"
 
-#define MOMENT_WIDTH 12 /* `647.659179ms` */
-
 struct report_cell report_text_cell(const char *text)
 {
     if (!text)
@@ -56,7 +54,7 @@ void report_begin(struct report_table *table, const struct report_out *out,
         bool alone = columns[i].left && i + 1 == count;
         table->fit[i].width = columns[i].width;
         if (columns[i].moment && table->style == MP_STYLE_OWN)
-            table->fit[i].width = MOMENT_WIDTH;
+            table->fit[i].width = MP_MOMENT_WIDTH;
         if (!alone && title > table->fit[i].width)
             table->fit[i].width = (uint32_t)title;
     }

@@ -134,7 +134,7 @@ double report_in_unit(const struct report_table *table, size_t column,
     return value_of(kind, cell) / mp_size_unit_bytes(table->fit[column].unit);
 }
 
-/* `-12.50000`, `+1.250000`. */
+/* `-12.50000`, `+1.250000`; in our own style `-12.50`, `+1.250`. */
 static const char *print_change(double value, enum mp_style style, char buffer[REPORT_NUMBER_BYTES])
 {
     buffer[0] = value < 0 ? '-' : '+';
@@ -161,8 +161,8 @@ const char *report_print_in_unit(const struct report_table *table, size_t column
                               table->style);
     if (info->kind != REPORT_CELL_PERCENT)
         return report_print_number(info, cell, table->style, buffer);
-    if (table->style == MP_STYLE_OWN)
+    if (table->style == MP_STYLE_OWN && !info->rough)
         return mp_show_places(buffer, REPORT_NUMBER_BYTES, cell->real, 2);
-    snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
+    snprintf(buffer, REPORT_NUMBER_BYTES, "%.*f", table->style == MP_STYLE_OWN ? 1 : 2, cell->real);
     return buffer;
 }

@@ -221,18 +221,22 @@ static const struct {
     [MP_unified_kind_bytes_DtoD] = {"[Unified Memory Memcpy DtoD]", BYTES},
 };
 
-/* `256.000000KB`, `PC 0x400b82`, or a number of faults. */
+/* `256.0KiB`, in nvprof's style `256.000000KB`, `PC 0x400b82`, or a number of faults. */
 static enum mp_status describe_value(struct trace_rows *rows, uint64_t kind, struct trace_row *row)
 {
     unsigned unit = mp_size_unit((double)row->value);
     struct mp_buffer *text = &rows->number;
 
     mp_buffer_clear(text);
-    if (unified_kinds[kind].value == BYTES)
+    if (unified_kinds[kind].value == BYTES && rows->options->numbers == MP_STYLE_OWN)
+        mp_buffer_append_format(text, "%s", mp_size(row->value).text);
+    else if (unified_kinds[kind].value == BYTES)
         mp_buffer_append_format(text, "%.6f%s", (double)row->value / mp_size_unit_bytes(unit),
                                 mp_size_unit_name(unit, rows->options->numbers));
     else if (unified_kinds[kind].value == ADDRESS)
         mp_buffer_append_format(text, "PC 0x%" PRIx64, row->value);
+    else if (rows->options->numbers == MP_STYLE_OWN)
+        mp_buffer_append_format(text, "%s", mp_count(row->value).text);
     else
         mp_buffer_append_format(text, "%" PRIu64, row->value);
     MP_TRY(mp_buffer_append_byte(text, '\0'));

@@ -8,6 +8,7 @@
 #include "base/data/hash.h"
 #include "base/io.h"
 #include "base/status.h"
+#include "base/text/units.h"
 #include "trace/codec/decode.h"
 #include "trace/codec/schema.h"
 #include "trace/codec/weight.h"
@@ -444,12 +445,14 @@ enum mp_status mp_cursor_read_chunk_into(struct mp_cursor *cursor, uint64_t offs
 
 /* ---- Words ---- */
 
-/* Appends ", N what" for a count that is not 0. */
-static void describe_count(char *text, size_t size, uint64_t count, const char *what)
+/* Appends ", 1 one" or ", N many" for a count that is not 0. */
+static void describe_count(char *text, size_t size, uint64_t count, const char *one,
+                           const char *many)
 {
     size_t length = strlen(text);
     if (count && length < size)
-        snprintf(text + length, size - length, ", %" PRIu64 " %s", count, what);
+        snprintf(text + length, size - length, ", %s %s", mp_count(count).text,
+                 count == 1 ? one : many);
 }
 
 bool mp_damage_describe(const struct mp_damage *damage, char *text, size_t size)
@@ -470,10 +473,10 @@ bool mp_damage_describe(const struct mp_damage *damage, char *text, size_t size)
              damage->header_lost ? ", its header is lost" : "",
              damage->truncated ? ", its end is cut off" : "",
              damage->no_index ? ", it has no index" : "");
-    describe_count(text, size, damage->chunks_damaged, "chunks unreadable");
-    describe_count(text, size, damage->rows_damaged, "rows in them");
-    describe_count(text, size, damage->chunks_missing, "chunks missing");
-    describe_count(text, size, damage->bytes_skipped, "bytes skipped");
+    describe_count(text, size, damage->chunks_damaged, "chunk unreadable", "chunks unreadable");
+    describe_count(text, size, damage->rows_damaged, "row lost", "rows lost");
+    describe_count(text, size, damage->chunks_missing, "chunk missing", "chunks missing");
+    describe_count(text, size, damage->bytes_skipped, "byte skipped", "bytes skipped");
     size_t length = strlen(text);
     if (length >= size)
         return true;

@@ -133,9 +133,9 @@ static void damage_is_told_in_one_line(void **state)
                                 .bytes_skipped = 91011,
                                 .first_offset = 121314};
     assert_true(mp_damage_describe(&damage, text, sizeof text));
-    assert_non_null(strstr(text, "3456"));
+    assert_non_null(strstr(text, "3,456"));
     assert_non_null(strstr(text, "78"));
-    assert_non_null(strstr(text, "91011"));
+    assert_non_null(strstr(text, "91,011"));
     assert_non_null(strstr(text, "121314"));
     char small[16];
     assert_true(mp_damage_describe(&damage, small, sizeof small));

@@ -1,7 +1,6 @@
 /* `miniprof html`: one page with the time line and all reports. Analyses that fail leave their
  * part out, and the page says so.
  */
-#include <inttypes.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>

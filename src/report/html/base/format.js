@@ -20,7 +20,7 @@ function grouped(text) {
     return part === undefined ? spaced : `${spaced}.${part}`;
 }
 
-// Or all of a whole number, as the reports have them.
+// Four digits, or all of a whole number from 1,000 on, as in reports.
 function fourDigits(value) {
     if (Math.abs(value) >= 999.95) return grouped(value.toFixed(0));
     return value.toPrecision(4);
@@ -112,7 +112,7 @@ function isMoment(key) {
     return /(^|[._])(begin|end|start|first|last|time|at|until|from|to)_ns$/.test(key);
 }
 
-// The same, of a time all digits.
+// As formatNumber, but a time has all of its digits.
 function formatExact(key, value) {
     return unitOf(key) === "time" ? formatMoment(value) : formatNumber(key, value);
 }

@@ -93,7 +93,7 @@ function fixedFormat(unit, scale, decimals) {
 
 // Numbers that name something have no separators.
 function isLabel(key) {
-    return /(^|[._])(pid|tid|id|thread|device|stream|context|process|correlation|range)$/.test(key);
+    return /(^|[._])(pid|tid|id|thread|device|stream|context|process|correlation|range|iteration|line|rank|number|position|replay)$/.test(key);
 }
 
 // Two sides that are compared have one unit: time_A_ns and time_B_ns.

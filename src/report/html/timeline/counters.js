@@ -18,9 +18,9 @@ const LINE_UNITS = {
 
 function formatSampled(unit, value) {
     const units = LINE_UNITS[unit];
-    if (!units) return String(Number(value.toPrecision(4)));
+    if (!units) return formatCount(value);
     const [name, scale] = units.find(([, least]) => value >= least) || units[units.length - 1];
-    return `${Number((value / scale).toPrecision(4))} ${name}`;
+    return `${formatCount(value / scale)} ${name}`;
 }
 
 // The value of what is stored (sampled_unpack in src/base/metrics/sampled.c).

@@ -188,5 +188,5 @@ function counterCard(row, time, from, to) {
         const bytes = memoryIn(device.memory, from, to);
         return [el("b", null, bytes === null ? "not known" : `${formatBytes(bytes)} allocated`)];
     }
-    return [el("b", null, `${meanRate(device.copies, from, to).toPrecision(4)} GB/s copied`)];
+    return [el("b", null, `${formatCount(meanRate(device.copies, from, to))} GB/s copied`)];
 }

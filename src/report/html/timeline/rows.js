@@ -78,7 +78,7 @@ function deviceBlock(device) {
         rows.push({
             paint: COUNTER,
             height: COUNTER_HEIGHT,
-            title: `copies, to ${device.copies.most.toPrecision(3)} GB/s`,
+            title: `copies, to ${formatCount(device.copies.most)} GB/s`,
             device,
         });
     if (device.memory)

@@ -92,10 +92,10 @@ function busyShare(busy, from, to) {
 
 const SIZE_SCALES = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
 
-// "588.00KiB, pinned to device memory"; 0: it does not say.
+// "588.0KiB, pinned to device memory"; 0: it does not say.
 function bytesOfDetail(detail) {
-    const found = /^([\d.]+)((?:[KMGT]i)?B),/.exec(detail || "");
-    return found ? Number(found[1]) * SIZE_SCALES[found[2]] : 0;
+    const found = /^([\d.,]+)((?:[KMGT]i)?B),/.exec(detail || "");
+    return found ? Number(found[1].replaceAll(",", "")) * SIZE_SCALES[found[2]] : 0;
 }
 
 // Bytes copied over time; null without copies. While copies run at the same time their rates add up.

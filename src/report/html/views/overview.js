@@ -24,13 +24,18 @@ function hasIterations({ iters }) {
 
 // ---- What is wrong ----
 
+// Where work is missing no rule is tried.
+function gapWords(advise) {
+    return advise?.quality?.gap ? `No rule was tried: ${advise.quality.warning}.` : "";
+}
+
 function headline({ advise, iters }, openView) {
     const [first] = advise?.findings || [];
     if (!first)
         return el(
             "p",
             { class: "headline fine" },
-            advise?.note ? advise.note : "No rule found anything that costs time.",
+            advise?.note || gapWords(advise) || "No rule found anything that costs time.",
         );
     const gain = isNothing(first.gain_percent) ? "" : ` (${formatPercent(first.gain_percent)})`;
     const bound = first.certainty === "bound" ? "at most " : "";
@@ -59,29 +64,41 @@ function costWords({ iters }) {
         : `; recording costs about ${percent} % of it, a rough estimate`;
 }
 
-function latencyCard(documents) {
-    const { latency_ns: latency } = documents.iters.statistics;
-    return card(
-        formatTime(latency.p50),
-        `latency of an iteration, P50${costWords(documents)}`,
-        "first",
-    );
+// As the reports begin: a period where work is queued ahead, and ranges or modes that differ.
+function latencyCards(documents) {
+    const { headline, statistics } = documents.iters;
+    const queued = headline.of !== "latency";
+    const what = queued ? "from the end of an iteration to the next" : "latency of an iteration";
+    if (headline.kinds.length)
+        return headline.kinds.map((kind, i) =>
+            card(
+                formatTime(kind.p50_ns),
+                `${what}${kind.range ? ` in range ${kind.range}` : ""}, ` +
+                    `P50 of ${formatCount(kind.count)}`,
+                i ? "" : "first",
+            ),
+        );
+    return [
+        card(formatTime(headline.p50_ns), `${what}, P50${costWords(documents)}`, "first"),
+        queued
+            ? card(formatTime(statistics.latency_ns.p50), "latency, P50: it waits in the queue")
+            : null,
+    ];
 }
 
 function iterationCards(documents) {
     const { iters } = documents;
     if (!hasIterations(documents)) return null;
     const { p50, p99 } = iters.statistics.latency_ns;
+    const { headline } = iters;
+    const plain = headline.of === "latency" && !headline.kinds.length;
     const times = p50 > 0 ? `, ${(p99 / p50).toFixed(2)} times P50` : "";
     return [
-        latencyCard(documents),
-        card(formatTime(p99), `P99${times}`),
+        latencyCards(documents),
+        plain ? card(formatTime(p99), `P99${times}`) : null,
         isNothing(iters.throughput_per_second)
             ? null
-            : card(
-                  formatCount(iters.throughput_per_second),
-                  "iterations a second",
-              ),
+            : card(formatCount(iters.throughput_per_second), "iterations a second"),
         card(formatCount(iters.count), "iterations"),
     ];
 }
@@ -201,7 +218,7 @@ function qualityLines({ info, iters, deps, timeline }) {
             ? null
             : [
                   iters.coverage_percent >= 80,
-                  `Iterations cover ${formatPercent(Number(iters.coverage_percent))} of the recording`,
+                  `Iterations cover ${formatPercent(Number(iters.coverage_percent))} of the GPU work`,
               ],
         deps && !deps.note
             ? [doubtful <= 2, `${formatPercent(doubtful)} of the dependencies are doubtful`]
@@ -247,7 +264,9 @@ function overviewView(documents, timeline, options) {
             : el(
                   "p",
                   { class: "note" },
-                  `No iterations were found: ${documents.iters?.why_whole || "nothing repeats"}.`,
+                  documents.iters?.note
+                      ? `Iterations are not known: ${documents.iters.note}.`
+                      : `No iterations were found: ${documents.iters?.why_whole || "nothing repeats"}.`,
               ),
         el(
             "div",
