@@ -11,8 +11,8 @@ stdout_like <<'END'
 GPU 0    70.9% busy,  70.9% since the start  NVIDIA H100 80GB HBM3
 Kernels 79,343/s   HtoD *   DtoH *   other copies 0.000B/s
 Iterations "iteration"
-   now: 50, avg 228.8us, p50 229.4us, p99 245.8us
-   all: 50, avg 228.8us, p50 229.4us, p99 245.8us
+   now: 50, avg 228.8us, p50 229us, p99 246us
+   all: 50, avg 228.8us, p50 229us, p99 246us
 
     Now      Time     Calls       Avg     All  Kernel
  25.23%   2.760ms       250   11.04us   25.2%  conv_layer

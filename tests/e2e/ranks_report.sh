@@ -199,7 +199,7 @@ same "a job of one rank: nothing is said to be unmatched" 0 "$(grep -c Warning s
 mkdir unused
 play unused 2 -- iterations=0
 report unused --one-clock
-says "no operation of NCCL: said" unused "have no operation of NCCL"
+says "no operation of NCCL: said" unused "No operation of NCCL"
 
 play apart 2 MINIPROF_CAPTURE=range -- iterations=12 layers=2 window=0:0:3 window=1:6:9
 report apart --one-clock

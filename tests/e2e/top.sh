@@ -85,7 +85,7 @@ same "counters: names, units, and what they were at most and at last" \
                 if c["counter"] == "dram_active"))')"
 "$miniprof" top counted.mpt >counted.top 2>&1
 like "counters: one line below the GPU" \
-    $'% busy, [^\n]*\n        dram_active [0-9.]+%, sm_active [0-9.]+%, pcie_rx [0-9.]+GB/s' \
+    $'% busy, [^\n]*\n        dram_active [0-9.]+%, sm_active [0-9.]+%, pcie_rx [0-9.]+[KMG]?B/s' \
     "$(cat counted.top)"
 # The file as a whole is one interval, so means are those of all samples.
 "$miniprof" top --json counted.mpt >counted.json

@@ -193,7 +193,8 @@ enum mp_status digest_take_commands(const struct digest_material *material, stru
         MP_TRY(add(material, digest, &all_findings));
     if (loop)
         MP_TRY(add(material, digest, &percentiles));
-    MP_TRY(add(material, digest, loop ? &slowest : &path));
+    if (!digest->quality.gap)
+        MP_TRY(add(material, digest, loop ? &slowest : &path));
     if (special)
         MP_TRY(add(material, digest, special));
     return add(material, digest, &page);

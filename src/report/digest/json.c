@@ -22,7 +22,6 @@ static void json_trace(struct json_writer *json, const struct digest *digest)
 {
     const struct digest_recording *recording = &digest->recording;
     bool work = !digest->no_work;
-    bool loop = work && digest->iterations.count > 1;
 
     JSON_OBJECT(
         json, FACT("trace", digest->path), FACT("process", digest->process),
@@ -33,7 +32,7 @@ static void json_trace(struct json_writer *json, const struct digest *digest)
         FACT("iterations", digest->iterations.count),
         FACT_IF("latency_p50_ns", work, digest->latency.p50),
         FACT_IF("latency_p99_ns", work, digest->latency.p99),
-        FACT_IF("throughput_per_second", loop && digest->iterations.throughput > 0,
+        FACT_IF("throughput_per_second", work && digest->iterations.throughput > 0,
                 digest->iterations.throughput),
         FACT_IF("busy_percent", work && !digest->quality.gap, digest_share(digest, digest->busy)));
 }
@@ -157,8 +156,7 @@ static void json_latency(struct json_writer *json, const struct digest *digest)
                FACT_IF("min_ns", work, latency->least), FACT_IF("p50_ns", work, latency->p50),
                FACT_IF("p90_ns", work, latency->p90), FACT_IF("p95_ns", work, latency->p95),
                FACT_IF("p99_ns", work, latency->p99), FACT_IF("max_ns", work, latency->greatest),
-               FACT_IF("throughput_per_second",
-                       work && digest->iterations.count > 1 && throughput > 0, throughput));
+               FACT_IF("throughput_per_second", work && throughput > 0, throughput));
     json_close_object(json);
 }
 

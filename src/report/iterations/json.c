@@ -38,8 +38,7 @@ static void json_counts(struct json_writer *json, const struct iterations_report
                FACT("unfinished", found->unfinished), FACT("pipelined", found->pipelined),
                FACT("outside", found->outside), FACT("begin_ns", summary->begin),
                FACT("end_ns", summary->end),
-               FACT_IF("throughput_per_second", found->count > 1 && summary->throughput > 0,
-                       summary->throughput),
+               FACT_IF("throughput_per_second", summary->throughput > 0, summary->throughput),
                FACT_IF("period_mean_ns", summary->period > 0, summary->period),
                FACT("median", (uint64_t)summary->median + 1),
                FACT("outlier_limit_ns", summary->limit));

@@ -65,7 +65,7 @@ function costWords({ iters }) {
 }
 
 // As the reports begin: a period where work is queued ahead, and ranges or modes that differ.
-function latencyCards(documents) {
+function headlineCards(documents) {
     const { headline, statistics } = documents.iters;
     const queued = headline.of !== "latency";
     const what = queued ? "from the end of an iteration to the next" : "latency of an iteration";
@@ -94,7 +94,7 @@ function iterationCards(documents) {
     const plain = headline.of === "latency" && !headline.kinds.length;
     const times = p50 > 0 ? `, ${(p99 / p50).toFixed(2)} times P50` : "";
     return [
-        latencyCards(documents),
+        headlineCards(documents),
         plain ? card(formatTime(p99), `P99${times}`) : null,
         isNothing(iters.throughput_per_second)
             ? null
