@@ -156,6 +156,14 @@ static const char *signed_time(double ns, double error, char buffer[MP_FORMATTED
     return buffer;
 }
 
+/* `+44`, `-85.61`; `0.0` has no minus. */
+static const char *signed_percent(double percent, int places, char buffer[MP_FORMATTED_BYTES])
+{
+    buffer[0] = '+';
+    mp_show_places(buffer + (percent > 0), MP_FORMATTED_BYTES - 1, percent, places);
+    return buffer;
+}
+
 static const char *verdict_of(const struct diff *diff)
 {
     switch (diff->change) {
@@ -185,13 +193,14 @@ static void print_shift(FILE *out, const struct diff *diff)
     fprintf(out, LINE "Latency of B minus that of A: %s",
             signed_time(shift->center, error, center));
     if (usual > 0)
-        fprintf(out, ", %+.*f%% of A's P50", places, diff_percent(diff));
+        fprintf(out, ", %s%% of A's P50", signed_percent(diff_percent(diff), places, low));
     if (shift->bounded) {
         fprintf(out, "; 95%% interval %s to %s", signed_time((double)shift->low, error, low),
                 signed_time((double)shift->high, error, high));
         if (usual > 0)
-            fprintf(out, ", %+.*f%% to %+.*f%%", places, 100 * (double)shift->low / usual, places,
-                    100 * (double)shift->high / usual);
+            fprintf(out, ", %s%% to %s%%",
+                    signed_percent(100 * (double)shift->low / usual, places, low),
+                    signed_percent(100 * (double)shift->high / usual, places, high));
     }
     fprintf(out, ": %s.\n", verdict_of(diff));
 }
