@@ -356,6 +356,16 @@ code 0
 grep -qF "| every percentile | \`\` miniprof iters 'a\\|b\`c.mpt' \`\` |" .stdout
 verdict "code in a cell" $?
 
+# ---- Ranks ---------------------------------------------------------------------------------------
+# The slowest rank is not the late one: who is late is another command's answer.
+run report "$data/ranks"
+code 0
+head -n 1 .stdout | grep -q '^Ranks of a job wait for each other: .miniprof advise. of their'
+verdict "ranks: where the late one is named" $?
+run report "$data/set"
+! grep -q 'Ranks of a job' .stdout
+verdict "no ranks that communicate: no word of it" $?
+
 # ---- The page ----------------------------------------------------------------------------------
 for name in zoo/stream_alloc zoo/server zoo/torch_graph zoo/pool_threshold; do
     digest "$(basename $name)" "$data/$name.mpt"

@@ -53,6 +53,7 @@ static enum mp_status take_findings(const struct digest_material *material, stru
     const struct advice *advice = &material->advice;
 
     digest->step = advice->step;
+    digest->one_rank = advice->reasons[ADVISE_LATE_RANK] == ADVISE_ONE_RANK;
     digest->findings_all = advice->count;
     digest->finding_count = advice->count < DIGEST_FINDINGS ? advice->count : DIGEST_FINDINGS;
     for (size_t i = 0; i < digest->finding_count; i++) {

@@ -149,6 +149,7 @@ struct digest {
     bool no_work;                         /* no GPU work in the trace */
     bool gpu_off;                         /* and the recorder was not to record any */
     bool no_calls;                        /* no API calls in the trace */
+    bool one_rank;                        /* of a job: NCCL's kernels wait for ranks elsewhere */
     uint64_t step;                        /* ns, P50: what gains are percentages of */
     struct advise_finding findings[DIGEST_FINDINGS]; /* names in their lines are owned */
     size_t finding_count;

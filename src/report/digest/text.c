@@ -352,6 +352,16 @@ static void put_row(struct report_table *table, const struct digest_report *repo
     report_row(table, cells);
 }
 
+/* Whether several of the traces are ranks that communicate. */
+static bool are_ranks(const struct digest_report *report)
+{
+    size_t ranks = 0;
+
+    for (size_t i = 0; i < report->count; i++)
+        ranks += report->digests[i].one_rank;
+    return ranks > 1;
+}
+
 static void put_list(FILE *out, const struct digest_report *report)
 {
     const struct report_out to = {.file = out, .format = REPORT_TEXT};
@@ -360,6 +370,11 @@ static void put_list(FILE *out, const struct digest_report *report)
     struct report_table table;
     char p50[MP_FORMATTED_BYTES];
 
+    if (are_ranks(report))
+        fputs(
+            "Ranks of a job wait for each other: `miniprof advise` of their folder says which one\n"
+            "is late, and `miniprof ranks` why.\n",
+            out);
     if (shown->no_work) {
         fprintf(out, "None of %s traces has GPU work.\n", mp_count(report->count).text);
     } else {
