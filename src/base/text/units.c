@@ -138,16 +138,36 @@ struct mp_shown mp_rounded(double value)
     return shown;
 }
 
+static const struct time_unit {
+    const char *name;
+    double ns;
+    int width;  /* of nvprof's numbers */
+    int places; /* of a ns */
+} time_units[] = {{"ns", 1, 6, 0}, {"us", 1e3, 6, 3}, {"ms", 1e6, 6, 6}, {"s", 1e9, 7, 9}};
+
+/* Before rounding. */
+static const struct time_unit *time_unit_of(double ns)
+{
+    size_t unit = 0;
+
+    while (unit < 3 && ns >= time_units[unit + 1].ns)
+        unit++;
+    return &time_units[unit];
+}
+
+/* Of 1000 ns and more: a ns has no parts. */
+static const char *print_time(char *buffer, size_t size, double ns, enum mp_style style)
+{
+    const struct time_unit *unit = time_unit_of(ns);
+
+    return print_fitted(buffer, size, ns / unit->ns, unit->width, unit->name, style);
+}
+
 const char *mp_show_time(char *buffer, size_t size, uint64_t ns, enum mp_style style)
 {
-    if (ns < 1000)
-        snprintf(buffer, size, "%uns", (unsigned)ns);
-    else if (ns < 1000000)
-        print_fitted(buffer, size, (double)ns / 1e3, 6, "us", style);
-    else if (ns < 1000000000)
-        print_fitted(buffer, size, (double)ns / 1e6, 6, "ms", style);
-    else
-        print_fitted(buffer, size, (double)ns / 1e9, 7, "s", style);
+    if (ns >= 1000)
+        return print_time(buffer, size, (double)ns, style);
+    snprintf(buffer, size, "%uns", (unsigned)ns);
     return buffer;
 }
 
@@ -165,13 +185,9 @@ uint64_t mp_whole_ns(double ns)
 
 const char *mp_format_time_mean(char *buffer, size_t size, double ns)
 {
-    if (ns < 1000)
-        return mp_format_time(buffer, size, mp_whole_ns(ns));
-    if (ns < 1e6)
-        return print_fitted(buffer, size, ns / 1e3, 6, "us", MP_STYLE_OWN);
-    if (ns < 1e9)
-        return print_fitted(buffer, size, ns / 1e6, 6, "ms", MP_STYLE_OWN);
-    return print_fitted(buffer, size, ns / 1e9, 7, "s", MP_STYLE_OWN);
+    if (ns >= 1000)
+        return print_time(buffer, size, ns, MP_STYLE_OWN);
+    return mp_format_time(buffer, size, mp_whole_ns(ns));
 }
 
 int mp_places_within(double error)
@@ -187,48 +203,36 @@ int mp_places_within(double error)
 
 const char *mp_format_time_within(char *buffer, size_t size, uint64_t ns, double error)
 {
-    static const struct {
-        double ns;
-        const char *name;
-    } units[] = {{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
+    const struct time_unit *unit;
     char number[MP_FORMATTED_BYTES];
     double step = 1;
-    size_t unit = 0;
 
     while (step * 100 <= error && step < 1e18)
         step *= 10;
     ns = (uint64_t)step * mp_whole_ns((double)ns / step);
-    while (unit < 3 && (double)ns >= units[unit + 1].ns)
-        unit++;
-    mp_show_places(number, sizeof number, (double)ns / units[unit].ns,
-                   mp_places_within(10 * step / units[unit].ns));
-    snprintf(buffer, size, "%s%s", number, units[unit].name);
+    unit = time_unit_of((double)ns);
+    mp_show_places(number, sizeof number, (double)ns / unit->ns,
+                   mp_places_within(10 * step / unit->ns));
+    snprintf(buffer, size, "%s%s", number, unit->name);
     return buffer;
 }
 
 const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns)
 {
-    if (ns < 1000)
-        snprintf(buffer, size, "%uns", (unsigned)ns);
-    else if (ns < 1000000)
-        snprintf(buffer, size, "%.6fus", (double)ns / 1e3);
-    else if (ns < 1000000000)
-        snprintf(buffer, size, "%.6fms", (double)ns / 1e6);
-    else
-        snprintf(buffer, size, "%.6fs", (double)ns / 1e9);
+    const struct time_unit *unit = time_unit_of((double)ns);
+
+    snprintf(buffer, size, "%.*f%s", ns < 1000 ? 0 : 6, (double)ns / unit->ns, unit->name);
     return buffer;
 }
 
 const char *mp_format_moment(char *buffer, size_t size, uint64_t ns)
 {
-    if (ns < 1000)
-        snprintf(buffer, size, "%uns", (unsigned)ns);
-    else if (ns < 1000000)
-        snprintf(buffer, size, "%.3fus", (double)ns / 1e3);
-    else if (ns < 1000000000)
-        snprintf(buffer, size, "%.6fms", (double)ns / 1e6);
-    else
+    const struct time_unit *unit = time_unit_of((double)ns);
+
+    if (ns >= 1000000000) /* a double has too few digits for all of them */
         snprintf(buffer, size, "%" PRIu64 ".%09" PRIu64 "s", ns / 1000000000, ns % 1000000000);
+    else
+        snprintf(buffer, size, "%.*f%s", unit->places, (double)ns / unit->ns, unit->name);
     return buffer;
 }
 

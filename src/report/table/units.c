@@ -161,8 +161,7 @@ const char *report_print_in_unit(const struct report_table *table, size_t column
                               table->style);
     if (info->kind != REPORT_CELL_PERCENT)
         return report_print_number(info, cell, table->style, buffer);
-    if (table->style == MP_STYLE_OWN && !info->rough)
-        return mp_show_places(buffer, REPORT_NUMBER_BYTES, cell->real, 2);
-    snprintf(buffer, REPORT_NUMBER_BYTES, "%.*f", table->style == MP_STYLE_OWN ? 1 : 2, cell->real);
+    report_print_number(info, cell, table->style, buffer);
+    buffer[strcspn(buffer, "%")] = '\0'; /* the row of units has it */
     return buffer;
 }
