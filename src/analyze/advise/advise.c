@@ -343,8 +343,8 @@ static enum mp_status prepare(struct advise *advise)
     if (!advise->regular)
         return MP_ERR_MEMORY;
     memset(advise->regular, 1, count);
-    advise->advice->kind = iterations_main_kind(advise->deps, advise->iterations,
-                                                &advise->summary->headline, advise->regular);
+    MP_TRY(iterations_find_main_kind(advise->deps, advise->iterations, &advise->summary->headline,
+                                     advise->regular, &advise->advice->kind));
     for (size_t i = 0; i < advise->summary->outlier_count; i++)
         advise->regular[advise->summary->outliers[i].iteration] = 0;
     for (size_t i = 0; i < count; i++)

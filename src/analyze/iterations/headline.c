@@ -343,32 +343,43 @@ enum mp_status iterations_find_headline(const struct deps *deps,
 
 /* ---- The kind that counts ---- */
 
-const struct iterations_kind *iterations_main_kind(const struct deps *deps,
-                                                   const struct iterations *iterations,
-                                                   const struct iterations_headline *headline,
-                                                   uint8_t *in)
+static bool is_of(const struct iterations_headline *headline, const struct iterations_kind *kind,
+                  const struct iteration *one, uint64_t range)
 {
-    const struct iterations_kind *most = headline->kinds;
-    const struct capture_range *range = NULL;
+    uint64_t time = one->end - one->begin;
 
+    return headline->split == ITERATIONS_BY_RANGE ? range == kind->range
+                                                  : time >= kind->least && time <= kind->greatest;
+}
+
+enum mp_status iterations_find_main_kind(const struct deps *deps,
+                                         const struct iterations *iterations,
+                                         const struct iterations_headline *headline, uint8_t *in,
+                                         const struct iterations_kind **most)
+{
+    const struct iterations_kind *longest = headline->kinds;
+    struct timed *items;
+    uint64_t ids[ITERATIONS_KINDS] = {0};
+
+    *most = NULL;
     if (headline->split == ITERATIONS_ALIKE ||
         (headline->split == ITERATIONS_BY_MODE && headline->queued))
-        return NULL;
-    for (const struct iterations_kind *kind = most; kind < headline->kinds + headline->kind_count;
-         kind++) {
-        if ((double)kind->count * (double)kind->p50 > (double)most->count * (double)most->p50)
-            most = kind;
+        return MP_OK;
+    items = calloc(iterations->count + 1, sizeof *items);
+    if (!items)
+        return MP_ERR_MEMORY;
+    for (size_t i = 1; i < headline->kind_count; i++) {
+        const struct iterations_kind *kind = &headline->kinds[i];
+        if ((double)kind->count * (double)kind->p50 > (double)longest->count * (double)longest->p50)
+            longest = kind;
     }
+    find_groups(deps, iterations, items, ids);
     for (size_t i = 0; i < iterations->count; i++) {
-        const struct iteration *one = &iterations->items[i];
-        const struct capture_range *own = ranges_at(&deps->ranges, one->begin);
-
-        if (own && !own->goes_on)
-            range = own;
-        in[i] =
-            headline->split == ITERATIONS_BY_RANGE
-                ? range && range->id == most->range
-                : one->end - one->begin >= most->least && one->end - one->begin <= most->greatest;
+        uint32_t group = items[i].group;
+        in[i] = is_of(headline, longest, &iterations->items[i],
+                      group < ITERATIONS_KINDS ? ids[group] : 0);
     }
-    return most;
+    free(items);
+    *most = longest;
+    return MP_OK;
 }

@@ -255,12 +255,13 @@ enum mp_status iterations_find_headline(const struct deps *deps,
                                         const struct iterations *iterations,
                                         struct iterations_headline *headline);
 
-/* Where times are split: notes in `in` which iterations are of the kind that takes most time, and
- * returns that kind. NULL, and `in` as it was: they are alike, or queued ones fall into modes. */
-const struct iterations_kind *iterations_main_kind(const struct deps *deps,
-                                                   const struct iterations *iterations,
-                                                   const struct iterations_headline *headline,
-                                                   uint8_t *in);
+/* Where times are split: notes in `in` which iterations are of the kind that takes most time, at
+ * least one. *most is that kind, the headline's. NULL, and `in` as it was: they are alike, or
+ * queued ones fall into modes. MP_ERR_MEMORY. */
+enum mp_status iterations_find_main_kind(const struct deps *deps,
+                                         const struct iterations *iterations,
+                                         const struct iterations_headline *headline, uint8_t *in,
+                                         const struct iterations_kind **most);
 
 /* The iterations of one thread. */
 struct iterations_row {

@@ -247,6 +247,34 @@ static void ranges_that_differ(void **state)
     done();
 }
 
+/* The first phase takes most time, also if its range goes on behind steps that nobody recorded. */
+static void the_phase_that_takes_most_time(void **state)
+{
+    const struct iterations_kind *most;
+    struct capture_range *first;
+    uint8_t in[60];
+
+    (void)state;
+    begin_program();
+    steps(100, 30, 300);
+    steps(90000, 30, 100);
+    put_range(1, 90, 9101, 0, 0);
+    put_range(2, 89990, 93001, 0, 0);
+    load(ITERATIONS_AUTO, NULL, 0);
+    assert_int_equal(found.count, 60);
+    first = dense_at(&scene.deps.ranges.items, 0);
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+        first->goes_on = goes_on;
+        memset(in, 2, sizeof in);
+        assert_int_equal(
+            iterations_find_main_kind(&scene.deps, &found, &summary.headline, in, &most), MP_OK);
+        assert_ptr_equal(most, &summary.headline.kinds[0]);
+        for (size_t i = 0; i < found.count; i++)
+            assert_int_equal(in[i], i < 30);
+    }
+    done();
+}
+
 static void ranges_that_do_not_differ(void **state)
 {
     (void)state;
@@ -308,6 +336,9 @@ static void cut_by_a_range(void **state)
 
 static void two_modes(void **state)
 {
+    const struct iterations_kind *most;
+    uint8_t in[40];
+
     (void)state;
     begin_program();
     for (uint64_t i = 0; i < 40; i++)
@@ -315,6 +346,11 @@ static void two_modes(void **state)
     load(ITERATIONS_REQUESTS, NULL, 0);
     assert_int_equal(found.count, 40);
     assert_int_equal(summary.headline.split, ITERATIONS_BY_MODE);
+    assert_int_equal(iterations_find_main_kind(&scene.deps, &found, &summary.headline, in, &most),
+                     MP_OK);
+    assert_ptr_equal(most, &summary.headline.kinds[1]);
+    for (size_t i = 0; i < found.count; i++)
+        assert_int_equal(in[i], i % 2);
     assert_int_equal(summary.headline.kind_count, 2);
     assert_int_equal(summary.headline.kinds[0].count, 20);
     assert_int_equal(summary.headline.kinds[1].count, 20);
@@ -371,6 +407,7 @@ int main(void)
         cmocka_unit_test(steps_across_threads),
         cmocka_unit_test(marks_win),
         cmocka_unit_test(ranges_that_differ),
+        cmocka_unit_test(the_phase_that_takes_most_time),
         cmocka_unit_test(ranges_that_do_not_differ),
         cmocka_unit_test(ranges_of_two_steps),
         cmocka_unit_test(ranges_of_five_steps),
