@@ -180,12 +180,12 @@ static const struct occupancy_case {
 static unsigned shared_bytes(unsigned blocks)
 {
     unsigned sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-    unsigned most = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    unsigned max = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     unsigned reserved = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
     unsigned bytes = sm / blocks / 1024 * 1024;
 
     bytes = bytes > reserved ? bytes - reserved : 0;
-    return bytes < most ? bytes : most;
+    return bytes < max ? bytes : max;
 }
 
 /* All blocks ran at once, the same number of them on each SM. */

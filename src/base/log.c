@@ -28,9 +28,9 @@ void mp_log_set_level(enum mp_log_level level)
 
 bool mp_log_enabled(enum mp_log_level level)
 {
-    enum mp_log_level least = atomic_load_explicit(&threshold, memory_order_relaxed);
+    enum mp_log_level min = atomic_load_explicit(&threshold, memory_order_relaxed);
 
-    return least != MP_LOG_NONE && level >= least;
+    return min != MP_LOG_NONE && level >= min;
 }
 
 void mp_log_set_ops(const struct mp_log_ops *ops)

@@ -46,7 +46,7 @@ enum mp_preload_wait_kind {
     MP_WAIT_RWLOCK
 };
 
-#define MP_WAIT_LEAST_NS 2000u /* only longer waits are told */
+#define MP_WAIT_MIN_NS 2000u /* only longer waits are told */
 
 /* A wait of a host thread that has ended. Times are ns of `clock` below. */
 struct mp_preload_wait {

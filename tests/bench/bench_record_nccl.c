@@ -18,9 +18,9 @@
 
 #include "base/poison.h"
 
-#define TIMES       2000
-#define MOST_ROUNDS 1000
-#define PER_CALL    7 /* calls of the plugin for one collective */
+#define TIMES      2000
+#define MAX_ROUNDS 1000
+#define PER_CALL   7 /* calls of the plugin for one collective */
 
 extern const struct nccl_profiler_v5 ncclProfiler_v5;
 
@@ -133,7 +133,7 @@ static int compare(const void *one, const void *other)
 
 static void measure(const char *what, void (*calls)(void), double per)
 {
-    static double results[MOST_ROUNDS];
+    static double results[MAX_ROUNDS];
 
     calls();
     for (unsigned i = 0; i < rounds; i++) {
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         rounds = (unsigned)strtoul(argv[1], NULL, 10);
-    if (rounds < 1 || rounds > MOST_ROUNDS)
+    if (rounds < 1 || rounds > MAX_ROUNDS)
         return 2;
     unsetenv("NVTX_INJECTION64_PATH");
     InitializeInjectionNvtx2_fnptr = initialize_nvtx;

@@ -21,8 +21,8 @@
 
 #include "base/poison.h"
 
-#define PAIRS       20000
-#define MOST_ROUNDS 1000
+#define PAIRS      20000
+#define MAX_ROUNDS 1000
 
 static unsigned rounds = 101;
 static nvtxDomainHandle_t domain;
@@ -93,7 +93,7 @@ static int compare(const void *one, const void *other)
 
 static void measure(const char *what, void (*pairs)(void))
 {
-    static double results[MOST_ROUNDS];
+    static double results[MAX_ROUNDS];
 
     pairs();
     for (unsigned i = 0; i < rounds; i++) {
@@ -137,7 +137,7 @@ static void measure_with_writer(void)
 {
     pthread_t writer;
     uint64_t dropped = mp_nvtx_dropped();
-    static double results[MOST_ROUNDS];
+    static double results[MAX_ROUNDS];
 
     pthread_create(&writer, NULL, write_events, NULL);
     for (unsigned i = 0; i < rounds; i++) {
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         rounds = (unsigned)strtoul(argv[1], NULL, 10);
-    if (rounds < 1 || rounds > MOST_ROUNDS)
+    if (rounds < 1 || rounds > MAX_ROUNDS)
         return 2;
     printf("%-52s %6s %6s\n", "ns per push + pop", "median", "least");
     fflush(stdout);

@@ -152,7 +152,7 @@ static double now(void)
 
 static double measure(void (*call)(void))
 {
-    double least = 1e18;
+    double min = 1e18;
 
     for (int round = 0; round < ROUNDS; round++) {
         double begin = now();
@@ -160,9 +160,9 @@ static double measure(void (*call)(void))
         for (int i = 0; i < CALLS; i++)
             call();
         begin = (now() - begin) / CALLS;
-        least = begin < least ? begin : least;
+        min = begin < min ? begin : min;
     }
-    return least;
+    return min;
 }
 
 int main(int argc, char **argv)

@@ -22,8 +22,8 @@
 #include "record/core/clock.h"
 #include "record/core/state.h"
 
-#define CLIENTS    8
-#define MOST_BYTES 20 /* of a packet; the recorder reads 15 */
+#define CLIENTS   8
+#define MAX_BYTES 20 /* of a packet; the recorder reads 15 */
 
 static struct recorder recorder;
 static int clients[CLIENTS];   /* -1: not connected */
@@ -79,7 +79,7 @@ static void make_recorder(void)
     edges_open(&recorder.edges);
     pthread_mutex_init(&recorder.ranges.lock, NULL);
     pthread_cond_init(&recorder.ranges.changed, NULL);
-    recorder.ranges.most = 3;
+    recorder.ranges.max = 3;
     recorder.ranges.on = recorder.ranges.late = recorder.ranges.late_said = true;
     atomic_store(&recorder.flusher.done, INT32_MAX); /* it has nothing to flush */
     atomic_store(&recorder.phase, PHASE_RECORDING);
@@ -121,7 +121,7 @@ static void come_or_leave(int *client)
 
 static size_t send_packet(int client, const uint8_t *data, size_t size)
 {
-    size_t bytes = size ? data[0] % (MOST_BYTES + 1) : 0;
+    size_t bytes = size ? data[0] % (MAX_BYTES + 1) : 0;
 
     bytes = bytes < size ? bytes : size ? size - 1 : 0;
     if (client >= 0 && size)

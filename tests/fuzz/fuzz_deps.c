@@ -10,9 +10,9 @@
 #include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
 
-#define MOST_ROWS    20000 /* of a trace; bounds the time of one input */
-#define MOST_WINDOWS 64
-#define MOST_GAINS   3
+#define MAX_ROWS    20000 /* of a trace; bounds the time of one input */
+#define MAX_WINDOWS 64
+#define MAX_GAINS   3
 
 /* ---- What holds for every trace ---- */
 
@@ -44,7 +44,7 @@ static void expect_what_if(const struct deps *deps, const struct deps_windows *w
                            const struct deps_result *result)
 {
     struct deps_changes changes = {.items = NULL};
-    struct deps_gain gains[MOST_GAINS];
+    struct deps_gain gains[MAX_GAINS];
     uint64_t *lengths = calloc(windows->count + 1, sizeof *lengths);
     uint64_t *slack = calloc(deps->count + (size_t)1, sizeof *slack);
     size_t found = 0;
@@ -56,7 +56,7 @@ static void expect_what_if(const struct deps *deps, const struct deps_windows *w
     expect(deps_replay(deps, &changes, windows, lengths) == MP_OK);
     deps_changes_free(&changes);
     if (result->row_count < 100)
-        expect(deps_top_gains(deps, windows, result, gains, MOST_GAINS, &found) == MP_OK);
+        expect(deps_top_gains(deps, windows, result, gains, MAX_GAINS, &found) == MP_OK);
     for (size_t i = 1; i < found; i++)
         expect(gains[i].gain <= gains[i - 1].gain);
     free(slack);
@@ -68,8 +68,8 @@ static void expect_windows(const struct deps *deps, struct deps_windows *windows
     struct deps_result result;
     struct deps_iterations iterations;
 
-    if (windows->count > MOST_WINDOWS)
-        windows->count = MOST_WINDOWS;
+    if (windows->count > MAX_WINDOWS)
+        windows->count = MAX_WINDOWS;
     expect(deps_result_init(deps, &result) == MP_OK);
     expect_path(deps, windows, &result);
     if (deps->fronts)
@@ -161,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
 
-    if (trace && walk_count(trace) <= MOST_ROWS) {
+    if (trace && walk_count(trace) <= MAX_ROWS) {
         expect_analysis(trace, true);
         expect_analysis(trace, false);
     }

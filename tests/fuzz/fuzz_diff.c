@@ -14,8 +14,8 @@
 #include "report/page/diff.h"
 #include "report/page/page.h"
 
-#define MOST_ROWS 4000 /* of a trace; bounds the time of one input */
-#define RUNS      3    /* of a side */
+#define MAX_ROWS 4000 /* of a trace; bounds the time of one input */
+#define RUNS     3    /* of a side */
 
 /* ---- What holds for any two traces ---- */
 
@@ -150,7 +150,7 @@ static size_t find_second(const uint8_t *data, size_t size)
 static bool is_small(const char *path)
 {
     struct mp_trace *trace;
-    bool small = mp_trace_open(path, &trace, NULL) == MP_OK && walk_count(trace) <= MOST_ROWS;
+    bool small = mp_trace_open(path, &trace, NULL) == MP_OK && walk_count(trace) <= MAX_ROWS;
 
     mp_trace_close(trace);
     return small;

@@ -11,7 +11,7 @@
 #include "export/common/format.h"
 #include "export/nvvp/nvvp.h"
 
-#define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
+#define MAX_ROWS 20000 /* of a trace; bounds the time of one input */
 
 static void expect_row(const struct export_process *process, const struct export_row *row)
 {
@@ -133,9 +133,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct export_format *const *formats = export_formats(&count);
 
     make_folder();
-    for (size_t i = 0; trace && walk_count(trace) <= MOST_ROWS && i < count; i++)
+    for (size_t i = 0; trace && walk_count(trace) <= MAX_ROWS && i < count; i++)
         export_to(formats[i], trace, &options[(i + size) % 3]);
-    if (trace && walk_count(trace) <= MOST_ROWS / 10)
+    if (trace && walk_count(trace) <= MAX_ROWS / 10)
         write_nvprof(trace);
     mp_trace_close(trace);
     return 0;

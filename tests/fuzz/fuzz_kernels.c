@@ -9,7 +9,7 @@
 #include "analyze/kernels/kernels.h"
 #include "analyze/overlap/overlap.h"
 
-#define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
+#define MAX_ROWS 20000 /* of a trace; bounds the time of one input */
 
 static void expect_occupancy(const struct kernels_row *row)
 {
@@ -17,7 +17,7 @@ static void expect_occupancy(const struct kernels_row *row)
 
     expect(occupancy->blocks && isfinite(occupancy->waves) && occupancy->waves > 0);
     expect(occupancy->percent > 0 && occupancy->percent < 100.001);
-    expect(row->least_percent > 0 && row->least_percent <= row->greatest_percent);
+    expect(row->min_percent > 0 && row->min_percent <= row->max_percent);
 }
 
 static void expect_time(const struct kernel_time *time)
@@ -36,7 +36,7 @@ static void expect_kernels(struct mp_trace *trace, bool by_name)
     for (size_t i = 0; i < kernels.row_count; i++) {
         const struct kernels_row *row = &kernels.rows[i];
 
-        expect(row->name && row->calls && row->least <= row->greatest && row->shapes);
+        expect(row->name && row->calls && row->min <= row->max && row->shapes);
         expect(isfinite(row->percent) && isfinite(row->mean));
         if (row->has_occupancy)
             expect_occupancy(row);
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
 
-    if (trace && walk_count(trace) <= MOST_ROWS) {
+    if (trace && walk_count(trace) <= MAX_ROWS) {
         expect_kernels(trace, false);
         expect_kernels(trace, true);
         expect_overlap(trace);

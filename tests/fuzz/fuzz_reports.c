@@ -14,14 +14,14 @@
 #include "analyze/summary/summary.h"
 #include "analyze/summary/unified.h"
 
-#define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
+#define MAX_ROWS 20000 /* of a trace; bounds the time of one input */
 
 static void expect_rows(const struct summary_row *rows, size_t count, uint64_t total)
 {
     uint64_t sum = 0;
 
     for (size_t i = 0; i < count; i++) {
-        expect(rows[i].name && rows[i].calls && rows[i].least <= rows[i].greatest);
+        expect(rows[i].name && rows[i].calls && rows[i].min <= rows[i].max);
         sum += rows[i].total;
     }
     expect(sum == total);
@@ -72,13 +72,13 @@ static void expect_counters(struct mp_trace *trace, enum counters_by by)
     for (size_t i = 0; i < result.counter_count; i++) {
         const struct counters_cell *all = &result.counters[i].all;
 
-        expect(all->p50 <= all->p95 && all->p95 <= all->greatest);
+        expect(all->p50 <= all->p95 && all->p95 <= all->max);
     }
     for (size_t i = 0; i < result.cell_count; i++) {
         const struct counters_cell *cell = &result.cells[i];
 
         expect(!(cell->mean < 0) && !(cell->error < 0) && cell->samples >= 0);
-        expect(cell->p50 <= cell->p95 && cell->p95 <= cell->greatest);
+        expect(cell->p50 <= cell->p95 && cell->p95 <= cell->max);
     }
     counters_result_free(&result);
 }
@@ -172,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
 
-    if (trace && walk_count(trace) <= MOST_ROWS) {
+    if (trace && walk_count(trace) <= MAX_ROWS) {
         expect_summary(trace, NAMES_READABLE);
         expect_summary(trace, NAMES_NVPROF);
         expect_nvtx(trace, true);

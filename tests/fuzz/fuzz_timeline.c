@@ -8,7 +8,7 @@
 #include "report/page/page.h"
 #include "report/page/timeline.h"
 
-#define MOST_ROWS  20000 /* of a trace; bounds the time of one input */
+#define MAX_ROWS   20000 /* of a trace; bounds the time of one input */
 #define FEW_EVENTS 7
 
 static void expect_tracks(const struct timeline *timeline)
@@ -90,9 +90,9 @@ static void expect_packed(const struct timeline *timeline, const struct deps *de
     free(critical);
 }
 
-static void expect_timeline(struct mp_trace *trace, struct deps *deps, uint64_t most)
+static void expect_timeline(struct mp_trace *trace, struct deps *deps, uint64_t max)
 {
-    struct timeline_options options = {.most = most};
+    struct timeline_options options = {.max = max};
     struct timeline timeline;
     struct mp_error error;
     enum mp_status status = timeline_build(&timeline, trace, deps, &options, &error);
@@ -101,7 +101,7 @@ static void expect_timeline(struct mp_trace *trace, struct deps *deps, uint64_t 
         expect(status != MP_ERR_MEMORY && !timeline.events && !timeline.event_count);
         return;
     }
-    expect(timeline.event_count <= most);
+    expect(timeline.event_count <= max);
     expect_tracks(&timeline);
     expect_busy(&timeline);
     expect_packed(&timeline, deps);
@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct deps_options options = {.fronts = false};
     struct deps deps;
 
-    if (trace && walk_count(trace) <= MOST_ROWS &&
+    if (trace && walk_count(trace) <= MAX_ROWS &&
         deps_load(trace, &options, &deps, NULL) == MP_OK) {
         expect_timeline(trace, &deps, UINT64_MAX);
         expect_timeline(trace, &deps, FEW_EVENTS);

@@ -6,14 +6,14 @@
 #include "seal.h"
 #include "target.h"
 
-#define MUTATE_MOST_CHUNKS 256
-#define MUTATE_RAW_BYTES   (1u << 18) /* of a chunk that is mutated */
+#define MUTATE_MAX_CHUNKS 256
+#define MUTATE_RAW_BYTES  (1u << 18) /* of a chunk that is mutated */
 
 /* Where the chunks begin; returns how many. */
 static inline unsigned mutate_find_chunks(const uint8_t *data, size_t size, size_t *chunks)
 {
     unsigned count = 0;
-    for (size_t at = 0; at + SEAL_HEADER_BYTES <= size && count < MUTATE_MOST_CHUNKS; at++)
+    for (size_t at = 0; at + SEAL_HEADER_BYTES <= size && count < MUTATE_MAX_CHUNKS; at++)
         if (!memcmp(data + at + 8, MP_CHUNK_MAGIC, 8))
             chunks[count++] = at;
     return count;
@@ -59,7 +59,7 @@ static inline size_t mutate_columns(uint8_t *data, size_t size, size_t max_size,
 /* For LLVMFuzzerCustomMutator. */
 static inline size_t mutate_trace(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-    size_t chunks[MUTATE_MOST_CHUNKS];
+    size_t chunks[MUTATE_MAX_CHUNKS];
     unsigned count = mutate_find_chunks(data, size, chunks);
     if (!count || seed % 16 == 0)
         return LLVMFuzzerMutate(data, size, max_size);

@@ -12,8 +12,8 @@
 
 #include "target.h"
 
-#define WALK_FILES       2
-#define WALK_MOST_VALUES (1u << 22) /* bounds the time of one input; a chunk may hold 2 million */
+#define WALK_FILES      2
+#define WALK_MAX_VALUES (1u << 22) /* bounds the time of one input; a chunk may hold 2 million */
 
 /* Looks at every value, so that a sanitizer sees what is not there. */
 static inline uint64_t walk_batch(const struct mp_batch *batch)
@@ -39,7 +39,7 @@ static inline uint64_t walk_rows(struct mp_cursor *cursor)
     struct mp_batch batch;
     uint64_t sum = 0;
     uint64_t values = 0;
-    while (values < WALK_MOST_VALUES && mp_cursor_next(cursor, &batch) == MP_OK) {
+    while (values < WALK_MAX_VALUES && mp_cursor_next(cursor, &batch) == MP_OK) {
         sum += walk_batch(&batch);
         values += (uint64_t)batch.rows * batch.table->column_count;
     }

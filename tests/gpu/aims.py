@@ -249,7 +249,7 @@ def memory_row(results):
     return parts
 
 
-MOST_GROWTH_MIB = 2
+MAX_GROWTH_MIB = 2
 
 
 def growth_part(results, what):
@@ -262,8 +262,8 @@ def growth_part(results, what):
     if rise is None:
         return missing(f"growth of {what}: too short")
     text = f"{what} {rise / MIB:+.2f} MiB"
-    if rise <= MOST_GROWTH_MIB * MIB or alone is None:
-        return Part(text, rise <= MOST_GROWTH_MIB * MIB)
+    if rise <= MAX_GROWTH_MIB * MIB or alone is None:
+        return Part(text, rise <= MAX_GROWTH_MIB * MIB)
     without = number("without", "growth a kernel")
     text += f" ({rate:.1f} B a kernel; CUPTI initialised, nothing enabled: {alone:.1f}"
     text += ")" if without is None else f", without it {without:.1f})"
@@ -335,7 +335,7 @@ ROWS = (
     ("memory added: at most 64 MiB on the host beyond CUPTI's own, on the GPU CUPTI's pool",
      ("memory",), memory_row),
     ("soak of 30 minutes at 200,000 or more kernels/s, graphs among them: no drop, no invalid"
-     f" times, no growth (a line through the last two thirds: at most {MOST_GROWTH_MIB} MiB, or as"
+     f" times, no growth (a line through the last two thirds: at most {MAX_GROWTH_MIB} MiB, or as"
      " CUPTI alone)",
      ("soak",), soak_row),
     ("SIGKILL at 200 random moments: every trace opens, at most the last 200 ms are missing",

@@ -12,9 +12,9 @@
 
 #include "cost_loops.h"
 
-enum { MOST_BATCHES = 10000 };
+enum { MAX_BATCHES = 10000 };
 
-static double samples[32][MOST_BATCHES];
+static double samples[32][MAX_BATCHES];
 
 static int compare(const void *left, const void *right)
 {
@@ -56,8 +56,8 @@ int main(int argc, char **argv)
 {
     long batches = argc > 1 ? strtol(argv[1], NULL, 10) : 40;
 
-    if (argc > 2 || batches < 0 || batches > MOST_BATCHES) {
-        fprintf(stderr, "usage: cost [BATCHES], 0 to %d\n", MOST_BATCHES);
+    if (argc > 2 || batches < 0 || batches > MAX_BATCHES) {
+        fprintf(stderr, "usage: cost [BATCHES], 0 to %d\n", MAX_BATCHES);
         return 2;
     }
     if (batches == 0) {

@@ -62,7 +62,7 @@
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BUFFERS      64u
-#define MOST_MS      3600000u
+#define MAX_MS       3600000u
 #define NS_A_MS      INT64_C(1000000)
 #define NS_A_SECOND  INT64_C(1000000000)
 
@@ -329,12 +329,12 @@ static void start_flusher(void)
 
 /* ---- Start ---- */
 
-static uint64_t number(const char *name, uint64_t most, uint64_t otherwise)
+static uint64_t number(const char *name, uint64_t max, uint64_t otherwise)
 {
     const char *text = getenv(name);
     uint64_t value = otherwise;
 
-    if (text && *text && !mp_text_to_u64(text, 0, most, &value))
+    if (text && *text && !mp_text_to_u64(text, 0, max, &value))
         say(name, "not a number in its range");
     return value;
 }
@@ -350,11 +350,11 @@ static void read_settings(void)
 {
     settings.what = text_or("COST_CUPTI", "kinds");
     settings.kinds = text_or("COST_KINDS", "all");
-    settings.flush_ms = number("COST_FLUSH_MS", MOST_MS, 0);
-    settings.renew_ms = number("COST_RENEW_MS", MOST_MS, 0);
-    settings.clock_ms = number("COST_CLOCK_MS", MOST_MS, 0);
-    settings.forced_at_ms = number("COST_FORCED_AT_MS", MOST_MS, 0);
-    settings.no_buffer_at_ms = number("COST_NO_BUFFER_AT_MS", MOST_MS, 0);
+    settings.flush_ms = number("COST_FLUSH_MS", MAX_MS, 0);
+    settings.renew_ms = number("COST_RENEW_MS", MAX_MS, 0);
+    settings.clock_ms = number("COST_CLOCK_MS", MAX_MS, 0);
+    settings.forced_at_ms = number("COST_FORCED_AT_MS", MAX_MS, 0);
+    settings.no_buffer_at_ms = number("COST_NO_BUFFER_AT_MS", MAX_MS, 0);
     settings.forced = number("COST_FORCED", 1, 0);
     settings.per_thread = number("COST_PER_THREAD", 1, 1);
     settings.subscribed = number("COST_SUBSCRIBED", 1, 1);

@@ -38,10 +38,10 @@
 #include "record/api/layout.h"
 #include "record/core/clock.h"
 
-#define BUFFER_BYTES  ((size_t)1 << 20)
-#define BUFFERS       160u
-#define MOST_LAUNCHES 4000
-#define NOT_SET       (-1)
+#define BUFFER_BYTES ((size_t)1 << 20)
+#define BUFFERS      160u
+#define MAX_LAUNCHES 4000
+#define NOT_SET      (-1)
 
 /* How long CUPTI has to read what has run before a turn ends. */
 #define SETTLE_NS 3000000
@@ -103,8 +103,8 @@ static const struct option_row rows[] = {
     {"both", OPTION_INT, &options.both, 0, 1, NULL, "the graph is made with both levels on (0)"},
     {"keep", OPTION_INT, &options.keep, 0, 1, NULL, "--level stays on meanwhile (0)"},
     {"nodes", OPTION_INT, &options.nodes, 1, 10000, NULL, "kernels of the graph (800)"},
-    {"launches", OPTION_INT, &options.launches, 1, MOST_LAUNCHES, NULL, "of each level (30)"},
-    {"block", OPTION_INT, &options.block, 1, MOST_LAUNCHES, NULL, "launches a turn (6)"},
+    {"launches", OPTION_INT, &options.launches, 1, MAX_LAUNCHES, NULL, "of each level (30)"},
+    {"block", OPTION_INT, &options.block, 1, MAX_LAUNCHES, NULL, "launches a turn (6)"},
     {"us", OPTION_INT, &options.us, 0, 1000, NULL, "of a kernel, about (2)"},
     {NULL, OPTION_INT, NULL, 0, 0, NULL, NULL},
 };
@@ -129,7 +129,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 
 /* Of one level. */
 struct measured {
-    double total_us[MOST_LAUNCHES], call_us[MOST_LAUNCHES], gpu_us[MOST_LAUNCHES];
+    double total_us[MAX_LAUNCHES], call_us[MAX_LAUNCHES], gpu_us[MAX_LAUNCHES];
     size_t launches, spans, kernels, untimed, graphs;
 };
 
@@ -246,7 +246,7 @@ struct span {
 
 static void end_span(struct measured *of, struct span *span)
 {
-    if (span->end > span->begin && of->spans < MOST_LAUNCHES)
+    if (span->end > span->begin && of->spans < MAX_LAUNCHES)
         of->gpu_us[of->spans++] = (double)(span->end - span->begin) / 1e3;
     *span = (struct span){0};
 }

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_LAUNCHES (1L << 20)
+#define MAX_LAUNCHES (1L << 20)
 
 /* A pause between launches, so that a second of them is thousands and not hundreds of thousands. */
 #define PAUSE_US 50
@@ -30,9 +30,9 @@ struct progress {
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry progress() { ret; }\n";
 
-static struct progress *open_progress(const char *path, long most)
+static struct progress *open_progress(const char *path, long max)
 {
-    size_t bytes = sizeof(struct progress) + (size_t)most * sizeof(uint64_t);
+    size_t bytes = sizeof(struct progress) + (size_t)max * sizeof(uint64_t);
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     struct progress *progress;
 
@@ -63,19 +63,19 @@ static CUfunction load_kernel(void)
 
 int main(int argc, char **argv)
 {
-    long most = argc == 3 ? strtol(argv[2], NULL, 10) : MOST_LAUNCHES;
+    long max = argc == 3 ? strtol(argv[2], NULL, 10) : MAX_LAUNCHES;
     struct progress *progress;
     struct timespec now;
     CUfunction kernel;
     long i;
 
-    if (argc < 2 || argc > 3 || most < 1 || most > MOST_LAUNCHES) {
-        fprintf(stderr, "usage: progress FILE [LAUNCHES], 1 to %ld\n", MOST_LAUNCHES);
+    if (argc < 2 || argc > 3 || max < 1 || max > MAX_LAUNCHES) {
+        fprintf(stderr, "usage: progress FILE [LAUNCHES], 1 to %ld\n", MAX_LAUNCHES);
         return 2;
     }
-    progress = open_progress(argv[1], most);
+    progress = open_progress(argv[1], max);
     kernel = load_kernel();
-    for (i = 0; i < most; i++) {
+    for (i = 0; i < max; i++) {
         CU_CHECK(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
         CU_CHECK(cuCtxSynchronize());
         clock_gettime(CLOCK_MONOTONIC, &now);

@@ -24,8 +24,8 @@ import sys
 import tempfile
 import time
 
-MOST_RUNNING_S = 1.0  # of the program's launches
-MOST_START_S = 60     # until its first launch
+MAX_RUNNING_S = 1.0  # of the program's launches
+MAX_START_S = 60     # until its first launch
 EARLY = 8             # one of so many kills comes during the start
 OPENS = (0, 1)        # exit codes of the command: whole, cut short
 
@@ -93,7 +93,7 @@ class Killer:
         """Until the first kernel has run; seconds. None if that does not come."""
         begin = time.monotonic()
         while not progress.completed():
-            if program.poll() is not None or time.monotonic() - begin > MOST_START_S:
+            if program.poll() is not None or time.monotonic() - begin > MAX_START_S:
                 return None
             time.sleep(0.001)
         return time.monotonic() - begin
@@ -112,7 +112,7 @@ class Killer:
             elif self.await_first(program, progress) is None:
                 return 0.0, False, "the program does not start"
             else:
-                time.sleep(chance.uniform(0, MOST_RUNNING_S))
+                time.sleep(chance.uniform(0, MAX_RUNNING_S))
         finally:
             killed_at = time.monotonic_ns()
             program.kill()

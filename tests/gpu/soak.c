@@ -32,10 +32,10 @@
 
 #include "threads_cpu.h"
 
-enum { SYNC_EVERY = 4, MOST_THREADS = 64 };
+enum { SYNC_EVERY = 4, MAX_THREADS = 64 };
 
 #define NS_A_SECOND INT64_C(1000000000)
-#define MOST_LATE   (NS_A_SECOND / 100)
+#define MAX_LATE    (NS_A_SECOND / 100)
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry soak() { ret; }\n";
@@ -52,7 +52,7 @@ static struct {
 
 static const struct option_row rows[] = {
     {"seconds", OPTION_INT, &options.seconds, 1, 1800, NULL, "how long to launch (60)"},
-    {"threads", OPTION_INT, &options.threads, 1, MOST_THREADS, NULL, "threads that launch (4)"},
+    {"threads", OPTION_INT, &options.threads, 1, MAX_THREADS, NULL, "threads that launch (4)"},
     {"rate", OPTION_INT, &options.rate, 0, 100000000, NULL,
      "kernels a second at most, of all threads together (300000); 0: any number"},
     {"every-ms", OPTION_INT, &options.every_ms, 1, 60000, NULL, "look at memory and CPU (1000)"},
@@ -76,9 +76,9 @@ struct worker {
     _Atomic uint64_t launches, graphs, ranges;
 };
 
-static struct worker workers[MOST_THREADS];
+static struct worker workers[MAX_THREADS];
 /* Of the workers' threads and main's; written before `prepared`. */
-static pid_t ids[MOST_THREADS + 1];
+static pid_t ids[MAX_THREADS + 1];
 
 static int64_t now_ns(void)
 {
@@ -171,8 +171,8 @@ static void *work(void *argument)
         now = now_ns();
         if (due > now)
             sleep_until(due);
-        else if (now - due > MOST_LATE)
-            due = now - MOST_LATE;
+        else if (now - due > MAX_LATE)
+            due = now - MAX_LATE;
     }
     CU_CHECK(cuStreamSynchronize(worker->streams[0]));
     CU_CHECK(cuStreamSynchronize(worker->streams[1]));

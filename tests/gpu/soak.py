@@ -16,7 +16,7 @@ import sys
 
 LATE_NS = 10_000_000  # what two clocks of one machine may differ by
 # Kernels that are under way when CUPTI gets its clock again have no times (clock_renewal.h).
-MOST_UNREAD = 1e-4  # of all kernels
+MAX_UNREAD = 1e-4  # of all kernels
 BEHIND_BYTES = 64 << 20  # GPU memory beyond that of the beginning: buffers that do not come back
 
 
@@ -44,14 +44,14 @@ CUPTIS_THREADS = ("flush", "others")
 
 # Parts of a run, by name. The first tenth is left out, in which all is loaded.
 PARTS = {"begin": (0.1, 0.3), "end": (0.8, 1.0)}
-LEAST_PART_MS = 900  # fewer than ninety of the kernel's clock ticks say little
+MIN_PART_MS = 900  # fewer than ninety of the kernel's clock ticks say little
 
 
 def part(samples, name):
     """The samples of this part of the run; none where that is too short."""
     begin, end = (samples[-1][TIME] * share for share in PARTS[name])
     inside = [sample for sample in samples if begin <= sample[TIME] <= end]
-    long = inside and inside[-1][TIME] - inside[0][TIME] >= LEAST_PART_MS
+    long = inside and inside[-1][TIME] - inside[0][TIME] >= MIN_PART_MS
     return inside if long else []
 
 
@@ -106,7 +106,7 @@ def unread(info, summary):
     missing = summary["quality"]["unknown_times"]
     kernels = recorded(info, summary)["kernel"]
     explained = (counters.get("clock_renewals") and missing <= counters.get("zero_timestamps", 0)
-                 and missing <= MOST_UNREAD * kernels)
+                 and missing <= MAX_UNREAD * kernels)
     return missing if explained else 0
 
 

@@ -16,8 +16,8 @@ import sys
 
 GREATEST_ERROR = 5.0   # percent of the true time
 GREATEST_OTHER = 5.0   # percent of the path
-LEAST_NAMED = 95.0     # percent of the time outside of CUDA calls
-LEAST_KERNELS = 1.0    # percent of the path
+MIN_NAMED = 95.0     # percent of the time outside of CUDA calls
+MIN_KERNELS = 1.0    # percent of the path
 
 
 def number(path, key):
@@ -167,9 +167,9 @@ def judge_jax(folder, rounds):
             for row in top))
     lines.append(f"jax: named {median_of(shares):.1f} % of the main thread's time outside of CUDA "
                  f"calls; kernels are {median_of(kernels):.1f} % of the path")
-    if median_of(shares) < LEAST_NAMED:
+    if median_of(shares) < MIN_NAMED:
         complaints.append(f"jax: only {median_of(shares):.1f} % is named")
-    if median_of(kernels) < LEAST_KERNELS:
+    if median_of(kernels) < MIN_KERNELS:
         complaints.append("jax: no kernels on the path")
     return lines, complaints
 

@@ -6,7 +6,7 @@ from checks import ask, compare
 OPPOSITE = {"slower": "faster", "faster": "slower", "more": "less", "less": "more",
             "added": "removed", "removed": "added"}
 NEGATED = {"shift", "shift_ns", "difference", "difference_ns"}
-LEAST_SHIFT = 0.01   # of a name's time in A, for it to be slower or faster (docs/diff.md)
+MIN_SHIFT = 0.01   # of a name's time in A, for it to be slower or faster (docs/diff.md)
 
 
 def other_side(key):
@@ -41,7 +41,7 @@ def of_both(expected, got):
         one, other = expected[name], got[name]
         if one.get("shift_ns") is None:
             continue
-        least, most = sorted((one["a_ns"] * LEAST_SHIFT, one["b_ns"] * LEAST_SHIFT))
+        least, most = sorted((one["a_ns"] * MIN_SHIFT, one["b_ns"] * MIN_SHIFT))
         if least <= abs(one["shift_ns"]) < most:
             one["change"] = other["change"] = "of one side only"
     return expected, got

@@ -28,7 +28,7 @@ Trace = collections.namedtuple("Trace", "header rows lost closed")
 # closed: whether the file ends with an index, as that of a program that ended in order.
 MASK = mpt.MASK
 NOBODY = 0xFFFFFFFF
-MOST_ROWS = 65536
+MAX_ROWS = 65536
 # Tables whose ids a user knows from elsewhere; a stack has a greater number than its caller; lines
 # of equal time stand in the order of their frames' numbers.
 KNOWN_IDS = {"device", "stack", "frame"}
@@ -213,8 +213,8 @@ def write(trace, path):
     listed = []
     for table in COLUMNS:
         rows = trace.rows.get(table, [])
-        for at in range(0, len(rows), MOST_ROWS):
-            data, known = chunk(len(listed), table, rows[at:at + MOST_ROWS], trace.lost)
+        for at in range(0, len(rows), MAX_ROWS):
+            data, known = chunk(len(listed), table, rows[at:at + MAX_ROWS], trace.lost)
             listed.append((len(out), *known))
             out += data
     pathlib.Path(path).write_bytes(out + (index(listed, trace.lost) if trace.closed else b""))

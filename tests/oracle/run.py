@@ -30,7 +30,7 @@ import truth
 import what_if
 
 BATCH = 100  # programs in a process and a trace
-MOST_SHOWN = 12
+MAX_SHOWN = 12
 RULES = ("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "overlapping",
          "woken by host functions")
 
@@ -69,12 +69,12 @@ def report(seeds, failed):
     places = sorted(at for at in failed if at is not None)
     at = places[0] if places else len(seeds) - 1
     print(f"seed {seeds[at]}, in a batch of seeds {seeds[0]} to {seeds[-1]}:")
-    for text in (failed.get(at) or failed[None])[:MOST_SHOWN]:
+    for text in (failed.get(at) or failed[None])[:MAX_SHOWN]:
         print("   ", text)
     small = shrink.Shrinker(fails).shrink([generate.program_of(seed) for seed in seeds], at)
     print("the smallest that fails:")
     print("".join("    " + line + "\n" for each in small for line in each.text().splitlines()))
-    for text in explain(small)[:MOST_SHOWN]:
+    for text in explain(small)[:MAX_SHOWN]:
         print("   ", text)
     again = " ".join(str(each.seed) for each in small)
     print(f"again: BUILD={batch.BUILD} {pathlib.Path(__file__)} --one {again}\n", flush=True)

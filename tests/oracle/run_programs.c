@@ -35,7 +35,7 @@ enum {
     EVENTS = 12, /* the last four for captures */
     FIRST_CAPTURED = 8,
     GRAPHS = 8,
-    MOST_NODES = 32,
+    MAX_NODES = 32,
     BLOCKS = 4,
     BUFFER_BYTES = 1 << 19
 };
@@ -447,7 +447,7 @@ static void capture_graph(void)
 static void build_graph(void)
 {
     CUgraph *graph = &graphs[next()];
-    CUgraphNode nodes[MOST_NODES];
+    CUgraphNode nodes[MAX_NODES];
     unsigned us;
     void *params[] = {&us};
     CUDA_KERNEL_NODE_PARAMS kernel = {.func = here->spin,
@@ -461,12 +461,12 @@ static void build_graph(void)
 
     DO(cuGraphCreate(graph, 0));
     for (int i = 0; current.at < current.count; i++) {
-        CUgraphNode deps[MOST_NODES];
+        CUgraphNode deps[MAX_NODES];
         size_t count;
 
         us = (unsigned)next();
         count = (size_t)next();
-        if (i == MOST_NODES || count > MOST_NODES)
+        if (i == MAX_NODES || count > MAX_NODES)
             fail("run_programs: too many nodes");
         for (size_t d = 0; d < count; d++)
             deps[d] = nodes[next()];

@@ -1,6 +1,6 @@
 """Makes a failing list of programs small: deletes programs and operations while it still fails."""
 
-MOST_TRIES = 400
+MAX_TRIES = 400
 
 
 class Shrinker:
@@ -11,7 +11,7 @@ class Shrinker:
 
     def try_out(self, programs):
         """Whether these fail too, as long as we may look."""
-        if self.tries >= MOST_TRIES or not programs:
+        if self.tries >= MAX_TRIES or not programs:
             return False
         self.tries += 1
         return self.fails(programs)

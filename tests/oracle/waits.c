@@ -8,7 +8,7 @@
 #include "trace/codec/schema.h"
 
 enum {
-    MOST_TOKENS = 4096,
+    MAX_TOKENS = 4096,
     SHORTEST_NS = 2000 /* libminiprof_preload.so tells of longer ones */
 };
 
@@ -20,7 +20,7 @@ static struct object {
     struct token {
         uint64_t moment;
         uint32_t thread;
-    } tokens[MOST_TOKENS];
+    } tokens[MAX_TOKENS];
     unsigned first, end;
 } objects[WAIT_OBJECTS];
 
@@ -38,7 +38,7 @@ void waits_post(long object, long tokens)
     uint64_t now = simgpu_clock_ns();
 
     for (long i = 0; i < tokens; i++) {
-        if (o->end == MOST_TOKENS)
+        if (o->end == MAX_TOKENS)
             fail("run_programs: too many tokens");
         o->tokens[o->end++] = (struct token){now, (uint32_t)gettid()};
     }

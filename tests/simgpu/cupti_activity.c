@@ -86,15 +86,15 @@ static void heap_pop(void)
 
     state.heap[0] = state.heap[--state.count];
     for (;;) {
-        size_t least = i;
+        size_t min = i;
 
         for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < state.count; child++)
-            if (is_before(&state.heap[child], &state.heap[least]))
-                least = child;
-        if (least == i)
+            if (is_before(&state.heap[child], &state.heap[min]))
+                min = child;
+        if (min == i)
             return;
-        swap(&state.heap[i], &state.heap[least]);
-        i = least;
+        swap(&state.heap[i], &state.heap[min]);
+        i = min;
     }
 }
 

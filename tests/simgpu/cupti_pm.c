@@ -58,8 +58,8 @@ static CUptiResult check_object(const struct CUpti_PmSampling_Object *object)
 
 uint32_t ct_pmPasses(const struct ct_metric_set *set)
 {
-    long most = env_number("SIMGPU_PM_COUNTERS", 16);
-    uint32_t a_pass = most > 0 ? (uint32_t)most : 1;
+    long max = env_number("SIMGPU_PM_COUNTERS", 16);
+    uint32_t a_pass = max > 0 ? (uint32_t)max : 1;
 
     return (ct_metricsCount(set) + a_pass - 1) / a_pass;
 }
@@ -416,16 +416,16 @@ CUptiResult CUPTIAPI cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *pParams)
  * follows. True if something was. */
 static bool overflow(struct CUpti_PmSampling_Object *object, uint64_t *until)
 {
-    long most = env_number("SIMGPU_PM_SAMPLES", 65536);
+    long max = env_number("SIMGPU_PM_SAMPLES", 65536);
     uint64_t waiting = *until > object->from ? (*until - object->from) / object->interval : 0;
 
-    if (most <= 0 || waiting <= (uint64_t)most)
+    if (max <= 0 || waiting <= (uint64_t)max)
         return false;
     if (object->oldest) {
-        *until = object->from + (uint64_t)most * object->interval;
+        *until = object->from + (uint64_t)max * object->interval;
         object->stuck = true;
     } else {
-        object->from += (waiting - (uint64_t)most) * object->interval;
+        object->from += (waiting - (uint64_t)max) * object->interval;
     }
     return true;
 }

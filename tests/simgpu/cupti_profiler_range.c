@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_RANGES (UINT64_C(1) << 32) /* keeps sizes far from overflow */
+#define MAX_RANGES (UINT64_C(1) << 32) /* keeps sizes far from overflow */
 
 /* CUPTI answers a disabled object with INVALID_CONTEXT. Call with ct_lock held. */
 static CUptiResult check_object(const struct CUpti_RangeProfiler_Object *object)
@@ -64,7 +64,7 @@ cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Para
     if (result)
         return result;
     if (!pParams->pMetricNames || !pParams->numMetrics || !pParams->maxNumOfRanges ||
-        pParams->maxNumOfRanges > MOST_RANGES ||
+        pParams->maxNumOfRanges > MAX_RANGES ||
         pParams->maxNumRangeTreeNodes < pParams->maxNumOfRanges ||
         !ct_metricsAdd(&metrics, pParams->pMetricNames, pParams->numMetrics))
         return CUPTI_ERROR_INVALID_PARAMETER;
@@ -214,7 +214,7 @@ static CUptiResult check_config(const CUpti_RangeProfiler_SetConfig_Params *para
     if (config->magic != CT_CONFIG_MAGIC ||
         !ct_counterHead(params->pCounterDataImage, params->counterDataImageSize, &head) ||
         !ct_metricsContain(&head.metrics, &config->metrics) || !params->maxRangesPerPass ||
-        params->maxRangesPerPass > MOST_RANGES || params->numNestingLevels != 1)
+        params->maxRangesPerPass > MAX_RANGES || params->numNestingLevels != 1)
         return CUPTI_ERROR_INVALID_PARAMETER;
     return params->range == CUPTI_AutoRange && params->replayMode == CUPTI_KernelReplay
                ? CUPTI_SUCCESS

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMS         128
-#define MOST_SLOWER 40 /* percent */
+#define SMS        128
+#define MAX_SLOWER 40 /* percent */
 
 /* What kernels do, in percent: of the tensor pipes, instruction slots and warp slots of the SMs
  * that they run on, of the device's memory, and by which the clock is lower. The first pattern that
@@ -25,7 +25,7 @@ static const struct profile {
 } profiles[] = {
     {"alpha", 0, 10, 50, 60, 20, 0},
     {"beta", 80, 40, 25, 10, 5, 0},
-    {"gamma", 0, 20, 50, 70, 25, MOST_SLOWER},
+    {"gamma", 0, 20, 50, 70, 25, MAX_SLOWER},
     {"*gemm*", 90, 50, 12.5, 30, 10, 0},
     {"nccl*", 0, 5, 50, 1, 1, 0},
     {"*", 0, 20, 50, 20, 10, 0},
@@ -134,9 +134,9 @@ static void add_share(struct simgpu_usage *usage, const struct simgpu_usage *rat
     usage->nvlink_out += rate->nvlink_out * share;
 }
 
-static double at_most(double value, double most)
+static double at_most(double value, double max)
 {
-    return value < most ? value : most;
+    return value < max ? value : max;
 }
 
 static int by_start(const void *a, const void *b)
@@ -185,7 +185,7 @@ struct simgpu_usage simgpu_usage(uint32_t device, uint64_t from, uint64_t to)
             add_share(&usage, &entry->rate, (double)(end - begin) / (double)(to - from));
     }
     usage.busy = 100 * share_of_kernels(device, from, to, false);
-    usage.slower = MOST_SLOWER * share_of_kernels(device, from, to, true);
+    usage.slower = MAX_SLOWER * share_of_kernels(device, from, to, true);
     pthread_mutex_unlock(&ledger_lock);
     usage.sms = at_most(usage.sms, 100);
     usage.tensor = at_most(usage.tensor, 100);

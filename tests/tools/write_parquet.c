@@ -21,15 +21,15 @@
 #define LONG_TEXT 65536
 
 /* In one row in a few there is an extreme, in the others whatever comes. */
-static int64_t any_number(uint64_t row, int64_t least, int64_t greatest)
+static int64_t any_number(uint64_t row, int64_t min, int64_t max)
 {
     uint64_t value = row * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 
     if (row % 5 == 0)
-        return least;
+        return min;
     if (row % 5 == 1)
-        return greatest;
-    return least == INT32_MIN ? (int64_t)(int32_t)(uint32_t)(value >> 32) : (int64_t)value;
+        return max;
+    return min == INT32_MIN ? (int64_t)(int32_t)(uint32_t)(value >> 32) : (int64_t)value;
 }
 
 static void put_numbered(struct parquet_writer *writer, unsigned column, const char *word,

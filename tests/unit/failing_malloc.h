@@ -19,8 +19,7 @@ void *__wrap_malloc(size_t bytes);
 
 /* Runs `step` until no allocation is left to fail; it failed at least `least` times. A name that
  * cannot be demangled for want of memory may stay as it is, so not every failure ends it. */
-static inline void expect_memory_errors_of(enum mp_status (*step)(struct mp_error *),
-                                           unsigned least)
+static inline void expect_memory_errors_of(enum mp_status (*step)(struct mp_error *), unsigned min)
 {
     enum mp_status status = MP_ERR_MEMORY;
     unsigned failing;
@@ -39,7 +38,7 @@ static inline void expect_memory_errors_of(enum mp_status (*step)(struct mp_erro
         if (failed)
             status = MP_ERR_MEMORY;
     }
-    assert_true(failing > least);
+    assert_true(failing > min);
 }
 
 #endif

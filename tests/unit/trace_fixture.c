@@ -333,7 +333,7 @@ void fixture_read(int fd, struct fixture_reading *reading)
         reading->status = mp_cursor_next(cursor, &batch);
         if (reading->status != MP_OK)
             break;
-        assert_true(reading->chunks < FIXTURE_MOST_CHUNKS);
+        assert_true(reading->chunks < FIXTURE_MAX_CHUNKS);
         reading->hash[reading->chunks++] = hash_batch(&batch);
         reading->rows += batch.rows;
     }

@@ -89,7 +89,7 @@ struct fixture_extent {
 unsigned fixture_extents(const uint8_t *bytes, size_t size, struct fixture_extent *extents,
                          unsigned room);
 
-#define FIXTURE_MOST_CHUNKS 64
+#define FIXTURE_MAX_CHUNKS 64
 
 /* All that a cursor with everything selected delivers. */
 struct fixture_reading {
@@ -98,7 +98,7 @@ struct fixture_reading {
     struct mp_error error; /* of mp_trace_open */
     unsigned chunks;
     uint64_t rows;
-    uint64_t hash[FIXTURE_MOST_CHUNKS]; /* of each batch: table, rows and all values */
+    uint64_t hash[FIXTURE_MAX_CHUNKS]; /* of each batch: table, rows and all values */
     struct mp_damage damage;
     bool damaged; /* mp_damage_describe said so */
     char line[512];

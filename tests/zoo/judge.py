@@ -19,8 +19,8 @@ GREATEST_P50_ERROR = 5.0       # percent of what the program measured in the sam
 GREATEST_P50_ERROR_US = 5.0    # or this much, for the calls around what miniprof sees
 GREATEST_ESTIMATE_ERROR = 7.0  # percent of what the program takes alone, by estimate,
 GREATEST_MEASURED_ERROR = 3.0  # and with a baseline
-LEAST_COVERAGE = 80.0          # percent of the GPU's work; below it a warning stands
-LEAST_NAMED = 95.0             # percent of the critical path
+MIN_COVERAGE = 80.0          # percent of the GPU's work; below it a warning stands
+MIN_NAMED = 95.0             # percent of the critical path
 GREATEST_GRAPH_ERROR = 7.0     # percent of what the iteration takes as a CUDA graph
 GREATEST_TRACE = 300 * 1000    # bytes of a trace that is kept
 SKIPPED = 77
@@ -130,7 +130,7 @@ class Said:
     def warns(self):
         """Whether the iterations are said to be a small part of the work."""
         coverage = self.iters.get("coverage_percent")
-        return coverage is not None and coverage < LEAST_COVERAGE
+        return coverage is not None and coverage < MIN_COVERAGE
 
 
 def statements(truth, said):
@@ -169,7 +169,7 @@ def statements(truth, said):
                "no advice to use a graph" if advised is None else
                f"advised: {advised:.1f} us as a CUDA graph; it takes {truth.graph_p50:.1f}")
     if said.named() is not None:
-        yield "path", said.named() >= LEAST_NAMED, f"only {said.named():.1f} % of it is named"
+        yield "path", said.named() >= MIN_NAMED, f"only {said.named():.1f} % of it is named"
 
 
 class Verdicts:

@@ -54,7 +54,7 @@ static void print_plain(const struct nvprof_option *option)
 {
     printf("%s\t%c\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n", option->name,
            option->letter ? option->letter : '-', kinds[option->kind],
-           option->takes ? option->takes : "-", option->least, option->most, states[option->state],
+           option->takes ? option->takes : "-", option->min, option->max, states[option->state],
            option->plain ? option->plain : "-");
 }
 

@@ -21,7 +21,7 @@ static void print_takes(const struct mp_setting *setting)
             printf(" or %s", setting->metavariable);
         break;
     case MP_SETTING_NUMBER:
-        printf("%u to %u%s%s", setting->least, setting->greatest, *setting->metavariable ? " " : "",
+        printf("%u to %u%s%s", setting->min, setting->max, *setting->metavariable ? " " : "",
                setting->metavariable);
         break;
     case MP_SETTING_TEXT:

@@ -12,10 +12,10 @@
 #include "base/poison.h"
 
 /* A smaller gain is not worth a change, because iterations differ by as much from noise. */
-#define LEAST_PERCENT 1.0
+#define MIN_PERCENT 1.0
 
 /* Outliers are recognised by the spread, which fewer iterations do not show. */
-#define LEAST_FOR_TAIL 10
+#define MIN_FOR_TAIL 10
 
 enum needs {
     NEEDS_CALLS = 1,
@@ -259,8 +259,8 @@ static enum advise_reason why_not(const struct advise *advise, enum advise_rule_
         return ADVISE_NO_OCCUPANCY;
     if ((needs & NEEDS_SAMPLES) && !advise->sampled.any)
         return ADVISE_NO_SAMPLES;
-    return (needs & NEEDS_MANY) && advise->iterations->count < LEAST_FOR_TAIL ? ADVISE_FEW
-                                                                              : ADVISE_TRIED;
+    return (needs & NEEDS_MANY) && advise->iterations->count < MIN_FOR_TAIL ? ADVISE_FEW
+                                                                            : ADVISE_TRIED;
 }
 
 /* Whether a finding stands before another one, and not only because its rule comes first. */
@@ -297,7 +297,7 @@ void advise_add(struct advice *advice, struct advise_finding *finding)
     if (!advice->step || advice->count == ADVISE_RULES)
         return;
     finding->percent = 100 * (double)finding->gain / (double)advice->step;
-    if (finding->percent >= LEAST_PERCENT)
+    if (finding->percent >= MIN_PERCENT)
         advise_keep(advice, finding);
 }
 

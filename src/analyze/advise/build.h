@@ -57,7 +57,7 @@ struct advise_layer {
     bool moves;       /* by name or type a reformat or copy layer, or inside such a layer */
 };
 
-/* All zero: the trace has no layers, or more than MOST_PATHS. */
+/* All zero: the trace has no layers, or more than MAX_PATHS. */
 struct advise_layers {
     struct layers_result result;
     uint32_t *of; /* by device activity, from host_count: index of `nodes`, plus 1; 0: not known;
@@ -186,7 +186,7 @@ void advise_edit_call(struct advise *advise, const struct advise_call *call, uns
 /* Marks that launching this activity takes no time, if it is launched outside a graph. */
 void advise_edit_launch(struct advise *advise, uint32_t index);
 
-/* The same, with the host code before the launch, up to ADVISE_MOST_LAUNCH_GAP: an operator of its
+/* The same, with the host code before the launch, up to ADVISE_MAX_LAUNCH_GAP: an operator of its
  * own has launched it. */
 void advise_edit_operator(struct advise *advise, uint32_t index);
 
@@ -215,11 +215,11 @@ static inline bool advise_counts_host(const struct advise *advise, uint32_t piec
 
 /* ns. Longer host code between two launches is work of its own, which a graph would not remove:
  * frameworks take 5 to 30 us an operator (ResNet-50 in PyTorch: 20 us). */
-#define ADVISE_MOST_LAUNCH_GAP 100000u
+#define ADVISE_MAX_LAUNCH_GAP 100000u
 
 /* Marks the pieces of the calls of every stretch of launches: those after its first launch, up to
  * its last one, with what lies between. A stretch ends where the iteration ends, where a call
- * waits, or where host code is longer than ADVISE_MOST_LAUNCH_GAP. `marks` is by piece. With
+ * waits, or where host code is longer than ADVISE_MAX_LAUNCH_GAP. `marks` is by piece. With
  * `with_graphs`, launches of graphs are part of a stretch. */
 void advise_mark_launches(const struct advise *advise, bool with_graphs, uint8_t *marks,
                           uint8_t mark);
@@ -249,8 +249,8 @@ void advise_tally_lines(const struct advise *advise, const struct advise_tally *
                         struct advise_finding *finding);
 
 /* The same, but at most this many lines. */
-void advise_tally_most(const struct advise *advise, const struct advise_tally *tally, size_t most,
-                       struct advise_finding *finding);
+void advise_tally_max(const struct advise *advise, const struct advise_tally *tally, size_t max,
+                      struct advise_finding *finding);
 
 /* ---- kinds.c ---- */
 

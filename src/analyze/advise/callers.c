@@ -16,7 +16,7 @@
 /* One own line with more says too little: the packages that it calls are listed too. */
 #define ALMOST_ALL 90.0
 
-#define LEAST_SHARE 1.0 /* percent; what has less tells nothing */
+#define MIN_SHARE 1.0 /* percent; what has less tells nothing */
 
 /* ns of a line, by what they are; of a package's frame only `package`. */
 struct advise_weight {
@@ -137,28 +137,28 @@ static enum advise_caller_kind kind_of(const struct advise_weight *line, bool pa
 }
 
 /* Takes the line that has most, whose weight is gone then. False: none that matters is left. */
-static bool take_most(struct weighing *weighing, bool packages, struct advise_caller *caller)
+static bool take_largest(struct weighing *weighing, bool packages, struct advise_caller *caller)
 {
     const struct dense *frames = &weighing->advise->advice->stacks.frames;
-    struct advise_weight *most = &weighing->lines[0];
+    struct advise_weight *max = &weighing->lines[0];
     double percent;
 
-    most->called = most->host = most->package = 0;
+    max->called = max->host = max->package = 0;
     for (size_t i = 1; i < frames->count; i++)
-        if (weight_of(&weighing->lines[i], packages) > weight_of(most, packages))
-            most = &weighing->lines[i];
-    percent = 100 * (double)weight_of(most, packages) / (double)(weighing->all + !weighing->all);
-    if (percent < LEAST_SHARE)
+        if (weight_of(&weighing->lines[i], packages) > weight_of(max, packages))
+            max = &weighing->lines[i];
+    percent = 100 * (double)weight_of(max, packages) / (double)(weighing->all + !weighing->all);
+    if (percent < MIN_SHARE)
         return false;
     *caller = (struct advise_caller){
-        .frame = *(const struct stack_frame *)dense_at(frames, (size_t)(most - weighing->lines)),
+        .frame = *(const struct stack_frame *)dense_at(frames, (size_t)(max - weighing->lines)),
         .percent = percent,
-        .kind = kind_of(most, packages),
+        .kind = kind_of(max, packages),
     };
     if (packages)
-        most->package = 0;
+        max->package = 0;
     else
-        most->called = most->host = 0;
+        max->called = max->host = 0;
     return true;
 }
 
@@ -166,12 +166,12 @@ static void list_callers(struct weighing *weighing, struct advise_finding *findi
 {
     size_t *count = &finding->caller_count;
 
-    while (*count < ADVISE_CALLERS && take_most(weighing, false, &finding->callers[*count]))
+    while (*count < ADVISE_CALLERS && take_largest(weighing, false, &finding->callers[*count]))
         ++*count;
     if (!*count || finding->callers[0].percent <= ALMOST_ALL)
         return;
-    for (size_t most = *count + ADVISE_CALLERS;
-         *count < most && take_most(weighing, true, &finding->callers[*count]);)
+    for (size_t max = *count + ADVISE_CALLERS;
+         *count < max && take_largest(weighing, true, &finding->callers[*count]);)
         ++*count;
 }
 

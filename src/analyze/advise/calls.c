@@ -151,7 +151,7 @@ struct stretch {
 static bool cuts(const struct stretch *stretch, const struct advise_call *call, bool with_graphs)
 {
     return call->waits || call->iteration == DEPS_NONE || call->iteration != stretch->iteration ||
-           call->gap > ADVISE_MOST_LAUNCH_GAP ||
+           call->gap > ADVISE_MAX_LAUNCH_GAP ||
            (!with_graphs && (call->launched & ADVISE_LAUNCHED_GRAPH));
 }
 
@@ -192,7 +192,7 @@ void advise_edit_operator(struct advise *advise, uint32_t index)
     const struct deps_activity *work = &advise->deps->activities[index];
 
     if (work->launch != DEPS_NONE && !(work->flags & DEPS_NODE) &&
-        advise_host_before(advise, work->launch) <= ADVISE_MOST_LAUNCH_GAP)
+        advise_host_before(advise, work->launch) <= ADVISE_MAX_LAUNCH_GAP)
         advise->edits[work->launch] |= DEPS_EDIT_NO_HOST;
     advise_edit_launch(advise, index);
 }

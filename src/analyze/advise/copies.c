@@ -10,7 +10,7 @@
 #include "base/poison.h"
 
 /* For copies of fewer bytes the fixed cost counts more than the bus's rate. */
-#define LEAST_BYTES 65536
+#define MIN_BYTES 65536
 
 enum direction { TO_DEVICE, TO_HOST, DIRECTIONS };
 
@@ -47,7 +47,7 @@ static enum direction direction_of(const struct deps *deps, const struct deps_ac
 
 struct pageable {
     struct sums all;                /* pageable, in iterations that count */
-    struct sums large[DIRECTIONS];  /* of them those of LEAST_BYTES and more */
+    struct sums large[DIRECTIONS];  /* of them those of MIN_BYTES and more */
     struct sums pinned[DIRECTIONS]; /* of the whole trace, likewise */
 };
 
@@ -68,12 +68,12 @@ static void add_up_copies(const struct advise *advise, struct pageable *sums)
 
         if (direction == DIRECTIONS)
             continue;
-        if (!is_pageable(deps, work) && bytes >= LEAST_BYTES)
+        if (!is_pageable(deps, work) && bytes >= MIN_BYTES)
             copies_add(&sums->pinned[direction], bytes, time);
         if (!is_pageable(deps, work) || !advise_counts(advise, i))
             continue;
         copies_add(&sums->all, bytes, time);
-        if (bytes >= LEAST_BYTES)
+        if (bytes >= MIN_BYTES)
             copies_add(&sums->large[direction], bytes, time);
     }
 }
@@ -113,7 +113,7 @@ static void edit_pageable(struct advise *advise)
         if (direction_of(deps, work) == DIRECTIONS || !is_pageable(deps, work) ||
             advise->iterations->of[i] == DEPS_NONE)
             continue;
-        if (deps->copies[work->detail].bytes >= LEAST_BYTES)
+        if (deps->copies[work->detail].bytes >= MIN_BYTES)
             advise->edits[i] |= DEPS_EDIT_SCALED;
         if (call != DEPS_NONE && is_asynchronous(advise, call))
             for (uint32_t last = deps->activities[call].stream_pred; call <= last; call++)

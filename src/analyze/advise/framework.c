@@ -9,7 +9,7 @@
 #include "base/poison.h"
 
 /* With a smaller share, a library inside another program may use it. */
-#define LEAST_SHARE 0.05
+#define MIN_SHARE 0.05
 
 static const char *const framework_names[KERNEL_FRAMEWORKS] = {
     [KERNEL_PYTORCH] = "PyTorch",       [KERNEL_TENSORRT] = "TensorRT", [KERNEL_CUPY] = "CuPy",
@@ -88,7 +88,7 @@ void advise_find_framework(struct advise *advise)
     struct advice *advice = advise->advice;
     uint64_t counts[KERNEL_FRAMEWORKS] = {0};
     uint64_t kernels = 0;
-    unsigned most = KERNEL_NO_FRAMEWORK;
+    unsigned max = KERNEL_NO_FRAMEWORK;
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         if (deps->activities[i].kind != DEPS_KERNEL || advise->iterations->of[i] == DEPS_NONE)
@@ -97,17 +97,17 @@ void advise_find_framework(struct advise *advise)
         counts[advise->kinds[deps->activities[i].name].framework]++;
     }
     for (unsigned i = KERNEL_NO_FRAMEWORK + 1; i < KERNEL_FRAMEWORKS; i++) {
-        if (counts[i] > (most ? counts[most] : 0))
-            most = i;
+        if (counts[i] > (max ? counts[max] : 0))
+            max = i;
     }
-    if ((double)counts[most] < LEAST_SHARE * (double)kernels)
-        most = KERNEL_NO_FRAMEWORK;
+    if ((double)counts[max] < MIN_SHARE * (double)kernels)
+        max = KERNEL_NO_FRAMEWORK;
     if (is_tensorrt(advise))
-        most = KERNEL_TENSORRT;
-    advice->framework = framework_names[most];
-    if (most && kernels)
-        advice->framework_percent = 100 * (double)counts[most] / (double)kernels;
-    advise->framework = (enum kernel_framework)most;
+        max = KERNEL_TENSORRT;
+    advice->framework = framework_names[max];
+    if (max && kernels)
+        advice->framework_percent = 100 * (double)counts[max] / (double)kernels;
+    advise->framework = (enum kernel_framework)max;
 }
 
 const char *advise_in_words_of(enum kernel_framework framework, enum advise_rule_id rule)

@@ -11,10 +11,10 @@
 #define SMALL_NS 5000u
 
 /* Two may be chance; a stretch of three is worth a look. */
-#define LEAST_RUN 3
+#define MIN_RUN 3
 
 /* ns. A longer time between kernels of a run is work of the host. */
-#define MOST_GAP_NS 50000u
+#define MAX_GAP_NS 50000u
 
 struct runs {
     struct advise_tally *tally;
@@ -40,7 +40,7 @@ static bool goes_on(const struct advise *advise, uint32_t index)
 
     return is_small(advise, index) && is_small(advise, index - 1) &&
            advise->iterations->of[index] == advise->iterations->of[index - 1] &&
-           work->begin >= before->end && work->begin - before->end <= MOST_GAP_NS;
+           work->begin >= before->end && work->begin - before->end <= MAX_GAP_NS;
 }
 
 /* The kernels from `first` up to `end` become one. */
@@ -75,7 +75,7 @@ static void fuse_lane(struct advise *advise, const struct deps_lane *lane, struc
         next = first + 1;
         while (next < end && goes_on(advise, next))
             next++;
-        if (next - first >= LEAST_RUN)
+        if (next - first >= MIN_RUN)
             fuse(advise, first, next, runs);
     }
 }

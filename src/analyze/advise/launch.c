@@ -15,11 +15,11 @@
 /* ---- launch_bound ---- */
 
 /* With a smaller share of idle time in an iteration, launches are not the problem. */
-#define LEAST_IDLE 0.05
+#define MIN_IDLE 0.05
 
 /* At least this share of the iterations must have the same kernels in the same order, or no graph
  * can replace them. */
-#define LEAST_ALIKE 0.5
+#define MIN_ALIKE 0.5
 
 /* Time that a graph launch takes for each node before its work begins, ns (ResNet-50, 227 nodes,
  * H100: 80 us). */
@@ -131,8 +131,8 @@ static enum mp_status judge_launches(struct advise *advise, struct advise_findin
         take_launches_out(advise, &deps->lanes[i], tally, &sum);
     take_latencies_out(advise, &sum);
     MP_TRY(share_alike(advise, &alike));
-    if (!sum.kernels || alike < LEAST_ALIKE ||
-        idle < LEAST_IDLE * advise_quantity(advise, ITERATION_LATENCY))
+    if (!sum.kernels || alike < MIN_ALIKE ||
+        idle < MIN_IDLE * advise_quantity(advise, ITERATION_LATENCY))
         return MP_OK;
     MP_TRY(advise_replay(advise, &finding->gain));
     graph_time = sum.kernels * GRAPH_NODE_NS / advise->judged;

@@ -19,10 +19,10 @@
 
 /* Paths of ranges. If a trace has more, its names are different each time and none stands out; each
  * path takes about 600 bytes (layers.h). */
-#define MOST_PATHS 100000
+#define MAX_PATHS 100000
 
 /* Activities with the same begin that are compared; no real trace has more. */
-#define MOST_TIES 4096
+#define MAX_TIES 4096
 
 struct join {
     struct advise *advise;
@@ -63,7 +63,7 @@ static enum mp_status reach_nodes(struct advise *advise, const struct layer_tree
 {
     struct advise_layers *layers = &advise->layers;
 
-    if (tree->node_count > MOST_PATHS)
+    if (tree->node_count > MAX_PATHS)
         return MP_ERR_LIMIT;
     while (layers->count < tree->node_count) {
         MP_TRY(mp_reserve((void **)&layers->nodes, layers->count, &layers->capacity,
@@ -114,7 +114,7 @@ static enum mp_status layers_take_work(void *context, const struct layer_tree *t
     MP_TRY(reach_nodes(advise, tree));
     while (join->at < join->count && activities[join->order[join->at]].begin < work->start)
         join->at++;
-    for (at = join->at; at < join->count && at - join->at < MOST_TIES; at++) {
+    for (at = join->at; at < join->count && at - join->at < MAX_TIES; at++) {
         const struct deps_activity *activity = &activities[join->order[at]];
         uint32_t *of = &advise->layers.of[join->order[at] - deps->host_count];
 

@@ -110,9 +110,9 @@ void advise_tally_add(struct advise_tally *tally, uint32_t name, uint64_t ns)
 }
 
 /* The name with most time among those after `above` in the order of lines; 0: none. */
-static uint32_t next_most(const struct advise_tally *tally, uint32_t above)
+static uint32_t next_largest(const struct advise_tally *tally, uint32_t above)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
 
     for (uint32_t name = 1; name < tally->names; name++) {
         uint64_t time = tally->time[name];
@@ -120,10 +120,10 @@ static uint32_t next_most(const struct advise_tally *tally, uint32_t above)
 
         if (!tally->count[name] || (above && (time > limit || (time == limit && name <= above))))
             continue;
-        if (!most || time > tally->time[most])
-            most = name;
+        if (!max || time > tally->time[max])
+            max = name;
     }
-    return most;
+    return max;
 }
 
 bool advise_is_one(double mean)
@@ -143,15 +143,15 @@ struct mp_shown advise_often(double count)
 void advise_tally_lines(const struct advise *advise, const struct advise_tally *tally,
                         struct advise_finding *finding)
 {
-    advise_tally_most(advise, tally, ADVISE_LINES, finding);
+    advise_tally_max(advise, tally, ADVISE_LINES, finding);
 }
 
-void advise_tally_most(const struct advise *advise, const struct advise_tally *tally, size_t most,
-                       struct advise_finding *finding)
+void advise_tally_max(const struct advise *advise, const struct advise_tally *tally, size_t max,
+                      struct advise_finding *finding)
 {
     uint32_t name = 0;
 
-    while (most-- && (name = next_most(tally, name)))
+    while (max-- && (name = next_largest(tally, name)))
         advise_line(finding, mp_intern_get(&advise->deps->names, name, NULL), "%s, %s",
                     advise_time(advise_mean(advise, tally->time[name])).text,
                     advise_often(advise_mean(advise, tally->count[name])).text);

@@ -74,7 +74,7 @@ bool advise_fills_memory(const struct advise *advise, const struct deps_activity
 }
 
 static const struct counters_cell *of_devices(const struct advise *advise, const char *name,
-                                              double *mean, double *greatest)
+                                              double *mean, double *max)
 {
     const struct counters_result *result = &advise->sampled.result;
     const struct counters_cell *found = NULL;
@@ -86,8 +86,8 @@ static const struct counters_cell *of_devices(const struct advise *advise, const
             continue;
         if (!found || counter->all.mean > *mean)
             *mean = counter->all.mean;
-        if (!found || counter->all.greatest > *greatest)
-            *greatest = counter->all.greatest;
+        if (!found || counter->all.max > *max)
+            *max = counter->all.max;
         found = &counter->all;
     }
     return found;
@@ -154,25 +154,25 @@ static double pcie_factor(struct advise *advise, const struct deps_activity *wor
 static double clock_factor(struct advise *advise, const struct deps_activity *work,
                            const struct counters_brief *brief)
 {
-    double mean = 0, greatest = 0;
+    double mean = 0, max = 0;
 
     (void)brief;
-    if (work->kind != DEPS_KERNEL || !of_devices(advise, "sm_clock", &mean, &greatest))
+    if (work->kind != DEPS_KERNEL || !of_devices(advise, "sm_clock", &mean, &max))
         return 1;
-    return mean > 0 && mean < greatest ? mean / greatest : 1;
+    return mean > 0 && mean < max ? mean / max : 1;
 }
 
 /* NCCL's kernels take as long as they transfer something. */
 static double nccl_factor(struct advise *advise, const struct deps_activity *work,
                           const struct counters_brief *brief)
 {
-    double mean = 0, greatest = 0;
+    double mean = 0, max = 0;
 
     if (work->kind != DEPS_KERNEL || brief->class != COUNTERS_WAITING)
         return 1;
-    if (!of_devices(advise, "nvlink_rx", &mean, &greatest) || greatest < 1e9)
+    if (!of_devices(advise, "nvlink_rx", &mean, &max) || max < 1e9)
         return 0;
-    return fmin(fmax(brief->values[COUNTERS_LINK] / greatest, 0), 1);
+    return fmin(fmax(brief->values[COUNTERS_LINK] / max, 0), 1);
 }
 
 /* ---- Judging ---- */
@@ -354,10 +354,10 @@ enum mp_status advise_full_pcie(struct advise *advise, struct advise_finding *fi
 /* Whether the iterations that count came with lowered clocks. */
 static bool is_lowered(const struct advise *advise)
 {
-    double mean = 0, hot = 0, greatest = 0;
+    double mean = 0, hot = 0, max = 0;
 
-    of_devices(advise, "power_capped", &mean, &greatest);
-    of_devices(advise, "too_hot", &hot, &greatest);
+    of_devices(advise, "power_capped", &mean, &max);
+    of_devices(advise, "too_hot", &hot, &max);
     return mean >= OFTEN || hot >= OFTEN;
 }
 

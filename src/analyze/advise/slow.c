@@ -8,15 +8,15 @@
 #include "base/poison.h"
 
 /* With a smaller share of the GPU's time, or of the path, nothing stands out. */
-#define LEAST_SHARE (1.0 / 3)
+#define MIN_SHARE (1.0 / 3)
 
 /* A layer stands out if it takes this many times the median of the others. A share of a third is
  * not enough, because each of three equal layers has it. With this factor the layer is above the
  * median even at twice its speed, so the gain does not assume a layer faster than all others. */
-#define LEAST_TIMES_MEDIAN 3.0
+#define MIN_TIMES_MEDIAN 3.0
 
 /* With fewer layers the median is meaningless. */
-#define LEAST_LAYERS 3
+#define MIN_LAYERS 3
 
 /* The assumed time after a change, as a factor. */
 #define FASTER 0.5
@@ -71,7 +71,7 @@ static enum mp_status slow_compare(const struct advise_layers *layers, struct sl
     if (!times)
         return MP_ERR_MEMORY;
     slow->others = type ? list_others(layers, slow->node, type, times) : 0;
-    slow->of_type = slow->others >= LEAST_LAYERS - 1;
+    slow->of_type = slow->others >= MIN_LAYERS - 1;
     if (!slow->of_type)
         slow->others = list_others(layers, slow->node, NULL, times);
     slow->median = statistics_of(times, slow->others).p50;
@@ -91,11 +91,11 @@ static enum mp_status find_slow(const struct advise_layers *layers, struct slow 
             slow->node = (uint32_t)node;
     }
     if (!slow->node || !nodes[slow->node].time ||
-        (double)nodes[slow->node].time < LEAST_SHARE * (double)layers->time)
+        (double)nodes[slow->node].time < MIN_SHARE * (double)layers->time)
         return MP_OK;
     MP_TRY(slow_compare(layers, slow));
-    if (slow->others >= LEAST_LAYERS - 1 &&
-        (double)nodes[slow->node].time >= LEAST_TIMES_MEDIAN * (double)slow->median)
+    if (slow->others >= MIN_LAYERS - 1 &&
+        (double)nodes[slow->node].time >= MIN_TIMES_MEDIAN * (double)slow->median)
         slow->layer = &layers->result.layers[nodes[slow->node].row];
     return MP_OK;
 }
@@ -185,7 +185,7 @@ static enum mp_status name_kernels(const struct advise *advise, uint32_t node,
             advise_tally_add(&tally, work->name, work->end - work->begin);
     }
     if (!status)
-        advise_tally_most(advise, &tally, KERNELS_NAMED, finding);
+        advise_tally_max(advise, &tally, KERNELS_NAMED, finding);
     advise_tally_free(&tally);
     return status;
 }
@@ -261,17 +261,17 @@ static bool could_be_faster(const struct advise *advise, const struct deps_activ
 static uint32_t slowest(const struct advise *advise, const struct deps_result *result)
 {
     const struct deps *deps = advise->deps;
-    uint32_t most = 0;
+    uint32_t max = 0;
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         uint32_t name = deps->activities[i].name;
 
         if (result->rows[name].critical &&
-            (!most || result->rows[name].critical > result->rows[most].critical) &&
+            (!max || result->rows[name].critical > result->rows[max].critical) &&
             could_be_faster(advise, &deps->activities[i]))
-            most = name;
+            max = name;
     }
-    return most;
+    return max;
 }
 
 static uint64_t edit_name(struct advise *advise, uint32_t name)
@@ -298,7 +298,7 @@ static enum mp_status judge_kernel(struct advise *advise, struct advise_finding 
     find_path(advise, result, NULL);
     name = slowest(advise, result);
     share = name ? (double)result->rows[name].critical / (double)result->window : 0;
-    if (share < LEAST_SHARE)
+    if (share < MIN_SHARE)
         return MP_OK;
     advise->factor = FASTER;
     count = edit_name(advise, name);
@@ -355,17 +355,17 @@ static uint64_t edit_moves(struct advise *advise)
 static uint32_t next_moving(const struct advise_layers *layers, uint32_t above)
 {
     uint64_t limit = above == LAYER_NONE ? UINT64_MAX : layers->nodes[above].moved;
-    uint32_t most = LAYER_NONE;
+    uint32_t max = LAYER_NONE;
 
     for (uint32_t node = 0; node < layers->count; node++) {
         uint64_t moved = layers->nodes[node].moved;
 
         if (!moved || moved > limit || (above != LAYER_NONE && moved == limit && node <= above))
             continue;
-        if (most == LAYER_NONE || moved > layers->nodes[most].moved)
-            most = node;
+        if (max == LAYER_NONE || moved > layers->nodes[max].moved)
+            max = node;
     }
-    return most;
+    return max;
 }
 
 static enum mp_status name_moving(struct advise *advise, struct advise_finding *finding)

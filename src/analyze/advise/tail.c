@@ -46,15 +46,15 @@ static enum mp_status list_names(const struct advise *advise, uint32_t outlier,
     path_of(advise, advise->summary->median, usual);
     path_of(advise, outlier, slow);
     while (finding->line_count < ADVISE_LINES) {
-        uint64_t most = 0;
+        uint64_t max = 0;
         uint32_t which = 0;
 
         for (uint32_t name = 1; name < slow->row_count; name++) {
             uint64_t time = slow->rows[name].critical;
             uint64_t before = usual->rows[name].critical;
 
-            if (time > before && time - before > most) {
-                most = time - before;
+            if (time > before && time - before > max) {
+                max = time - before;
                 which = name;
             }
         }
@@ -62,7 +62,7 @@ static enum mp_status list_names(const struct advise *advise, uint32_t outlier,
             break;
         advise_line(finding, mp_intern_get(&advise->deps->names, which, NULL),
                     "iteration %u: %s more on its critical path", outlier + 1,
-                    advise_time((double)most).text);
+                    advise_time((double)max).text);
         says_of(finding, outlier);
         slow->rows[which].critical = 0;
     }

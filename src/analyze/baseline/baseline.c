@@ -77,7 +77,7 @@ static int compare_names(const void *left, const void *right)
 static const struct step *choose(const struct pass *pass, size_t *count)
 {
     const struct step *best = pass->steps;
-    uint64_t most = 0;
+    uint64_t max = 0;
 
     *count = 0;
     for (size_t i = 0, next; i < pass->count; i = next) {
@@ -85,8 +85,8 @@ static const struct step *choose(const struct pass *pass, size_t *count)
 
         for (next = i; next < pass->count && pass->steps[next].name == pass->steps[i].name; next++)
             sum += pass->steps[next].duration;
-        if (!*count || sum > most) {
-            most = sum;
+        if (!*count || sum > max) {
+            max = sum;
             best = &pass->steps[i];
             *count = next - i;
         }
@@ -165,6 +165,5 @@ void baseline_free(struct baseline *baseline)
 
 bool baseline_is_known(const struct baseline *baseline)
 {
-    return baseline->recorded.count >= BASELINE_LEAST &&
-           baseline->unrecorded.count >= BASELINE_LEAST;
+    return baseline->recorded.count >= BASELINE_MIN && baseline->unrecorded.count >= BASELINE_MIN;
 }

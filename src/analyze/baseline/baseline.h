@@ -12,7 +12,7 @@
 #include "analyze/common/statistics.h"
 #include "base/status.h"
 
-#define BASELINE_LEAST 8 /* fewer steps of a kind tell nothing */
+#define BASELINE_MIN 8 /* fewer steps of a kind tell nothing */
 
 struct baseline_side {
     size_t count;

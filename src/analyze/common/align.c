@@ -177,26 +177,26 @@ enum mp_status align_sequences(const uint32_t *left, size_t left_count, const ui
                                size_t right_count, struct align_pair **pairs, size_t *count)
 {
     struct alignment alignment = {.left = left, .right = right};
-    size_t most;
+    size_t max;
     int64_t *reached;
 
     *pairs = NULL;
     *count = 0;
-    if (left_count > ALIGN_MOST || right_count > ALIGN_MOST - left_count)
+    if (left_count > ALIGN_MAX || right_count > ALIGN_MAX - left_count)
         return MP_ERR_LIMIT;
-    most = left_count + right_count + 2;
-    if (most > ALIGN_PATIENCE + 2)
-        most = ALIGN_PATIENCE + 2;
-    reached = calloc(2 * (2 * most + 1), sizeof *reached);
+    max = left_count + right_count + 2;
+    if (max > ALIGN_PATIENCE + 2)
+        max = ALIGN_PATIENCE + 2;
+    reached = calloc(2 * (2 * max + 1), sizeof *reached);
     alignment.pairs = calloc(left_count + right_count + 1, sizeof *alignment.pairs);
     if (!reached || !alignment.pairs) {
         free(reached);
         free(alignment.pairs);
         return MP_ERR_MEMORY;
     }
-    alignment.middle = (int64_t)most;
+    alignment.middle = (int64_t)max;
     alignment.forward = reached;
-    alignment.backward = reached + 2 * most + 1;
+    alignment.backward = reached + 2 * max + 1;
     align(&alignment, (struct stretch){0, (uint32_t)left_count, 0, (uint32_t)right_count});
     free(reached);
     *pairs = alignment.pairs;

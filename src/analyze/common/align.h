@@ -16,7 +16,7 @@
 #include "base/status.h"
 
 #define ALIGN_NONE     UINT32_MAX
-#define ALIGN_MOST     (UINT32_MAX / 4) /* items of both sequences together */
+#define ALIGN_MAX      (UINT32_MAX / 4) /* items of both sequences together */
 #define ALIGN_PATIENCE 20000            /* differences looked for in one step */
 
 struct align_pair {
@@ -26,7 +26,7 @@ struct align_pair {
 
 /* All items of both sequences, each once, in order; *pairs is the caller's to free. If two
  * stretches have more than ALIGN_PATIENCE differences, nothing in them is paired. Time: (items) x
- * (differences). MP_ERR_MEMORY, MP_ERR_LIMIT: more than ALIGN_MOST items. */
+ * (differences). MP_ERR_MEMORY, MP_ERR_LIMIT: more than ALIGN_MAX items. */
 enum mp_status align_sequences(const uint32_t *left, size_t left_count, const uint32_t *right,
                                size_t right_count, struct align_pair **pairs, size_t *count);
 

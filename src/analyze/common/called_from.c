@@ -90,7 +90,7 @@ static enum mp_status number_text(struct called_from *callers, const void *text,
 
     *number = mp_intern_find(&callers->texts, text, bytes);
     if (!*number)
-        *number = callers->texts.count + 2 < CALLED_FROM_MOST
+        *number = callers->texts.count + 2 < CALLED_FROM_MAX
                       ? mp_intern_add(&callers->texts, text, bytes)
                       : mp_intern_add(&callers->texts, more, sizeof more - 1);
     return *number ? MP_OK : MP_ERR_MEMORY;

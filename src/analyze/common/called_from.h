@@ -16,7 +16,7 @@
 #include "base/data/map.h"
 #include "model/stacks/call_stacks.h"
 
-#define CALLED_FROM_MOST 0xffffu /* numbers stay below it; more lines are told as one */
+#define CALLED_FROM_MAX 0xffffu /* numbers stay below it; more lines are told as one */
 
 enum called_by {
     CALLED_BY_NOTHING,

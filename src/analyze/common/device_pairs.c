@@ -19,7 +19,7 @@ uint32_t summary_slot(struct summary_slots *slots, uint64_t device)
         if (slots->devices[slot] == device)
             return slot;
     }
-    if (slots->count == SUMMARY_MOST_DEVICES)
+    if (slots->count == SUMMARY_MAX_DEVICES)
         return 0;
     slots->devices[slots->count] = device;
     return slots->count++;

@@ -13,7 +13,7 @@
 #include "base/data/map.h"
 #include "base/status.h"
 
-#define SUMMARY_MOST_DEVICES 1024 /* a trace that names more is forged: they count as unknown */
+#define SUMMARY_MAX_DEVICES 1024 /* a trace that names more is forged: they count as unknown */
 
 struct summary_pair {
     uint64_t id;
@@ -22,7 +22,7 @@ struct summary_pair {
 
 /* The devices in order of appearance; the first slot is for unknown devices. */
 struct summary_slots {
-    uint64_t devices[SUMMARY_MOST_DEVICES]; /* ordinals; UINT64_MAX: unknown */
+    uint64_t devices[SUMMARY_MAX_DEVICES]; /* ordinals; UINT64_MAX: unknown */
     uint32_t count;
 };
 

@@ -12,7 +12,7 @@
 #include "base/poison.h"
 
 /* Rows that wait; more than that only a forged file needs, and then nothing is known. */
-#define MOST_WAITING (UINT32_C(1) << 22)
+#define MAX_WAITING (UINT32_C(1) << 22)
 
 /* So many rows are worth a sort, or those that came since the last one are as many again. */
 #define WORTH_A_SORT 4096
@@ -159,7 +159,7 @@ static enum mp_status sum_waiting(struct kernel_time_pass *pass, uint64_t until)
 static enum mp_status let_wait(struct kernel_time_pass *pass, uint64_t stream, uint64_t begin,
                                uint64_t duration)
 {
-    if (pass->count >= MOST_WAITING)
+    if (pass->count >= MAX_WAITING)
         pass->sums.known = false;
     if (!pass->sums.known)
         return MP_OK;

@@ -37,8 +37,8 @@ struct kernel_time_pass {
     const struct definitions *definitions; /* of streams; not owned */
     struct kernel_time sums;
     struct summary_slots slots;
-    uint64_t ends[SUMMARY_MOST_DEVICES]; /* by slot: the device is busy up to here at least */
-    struct dense lanes;                  /* by the id of the stream */
+    uint64_t ends[SUMMARY_MAX_DEVICES]; /* by slot: the device is busy up to here at least */
+    struct dense lanes;                 /* by the id of the stream */
     uint64_t *reached; /* by place of a chunk: from it on, none begins earlier; owned */
     size_t chunk_count, chunk_capacity, chunk;
     uint64_t summed;                /* no row that begins earlier may come */

@@ -53,8 +53,8 @@ struct statistics statistics_of(uint64_t *values, size_t count)
     statistics.p90 = statistics_percentile(values, count, 90);
     statistics.p95 = statistics_percentile(values, count, 95);
     statistics.p99 = statistics_percentile(values, count, 99);
-    statistics.least = values[0];
-    statistics.greatest = values[count - 1];
+    statistics.min = values[0];
+    statistics.max = values[count - 1];
     statistics.deviation = deviation(values, count, statistics.mean);
     return statistics;
 }

@@ -13,12 +13,12 @@
 struct statistics {
     double mean;
     double deviation; /* standard, of a sample (divided by count - 1); 0 of a single value */
-    uint64_t least;
+    uint64_t min;
     uint64_t p50;
     uint64_t p90;
     uint64_t p95;
     uint64_t p99;
-    uint64_t greatest;
+    uint64_t max;
 };
 
 /* Statistics of `count` values, which are sorted in place. */

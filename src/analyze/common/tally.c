@@ -20,18 +20,18 @@ void tally_merge(struct tally *into, const struct tally *from)
 {
     if (!from->calls)
         return;
-    if (!into->calls || from->least < into->least)
-        into->least = from->least;
-    if (from->greatest > into->greatest)
-        into->greatest = from->greatest;
+    if (!into->calls || from->min < into->min)
+        into->min = from->min;
+    if (from->max > into->max)
+        into->max = from->max;
     into->calls += from->calls;
     into->total += from->total;
 }
 
 static inline void tally_one(struct tally *tally, uint64_t duration)
 {
-    tally->least = duration < tally->least || !tally->calls ? duration : tally->least;
-    tally->greatest = duration > tally->greatest ? duration : tally->greatest;
+    tally->min = duration < tally->min || !tally->calls ? duration : tally->min;
+    tally->max = duration > tally->max ? duration : tally->max;
     tally->total += duration;
     tally->calls++;
 }
@@ -89,12 +89,12 @@ static void add_range(struct tallies *tallies, const struct tally_rows *rows,
 /* Grows the items up to the greatest id of the rows, as far as the limit allows. */
 static enum mp_status reach_ids(struct tallies *tallies, const struct tally_rows *rows)
 {
-    uint64_t greatest = 0;
+    uint64_t max = 0;
     enum mp_status status;
 
     for (uint32_t i = 0; i < rows->count; i++)
-        greatest = rows->ids[i] > greatest ? rows->ids[i] : greatest;
-    status = dense_reach(&tallies->items, greatest);
+        max = rows->ids[i] > max ? rows->ids[i] : max;
+    status = dense_reach(&tallies->items, max);
     if (status != MP_ERR_LIMIT)
         return status;
     MP_TRY(dense_reach(&tallies->items, 0));

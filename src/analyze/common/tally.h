@@ -15,9 +15,9 @@
 
 struct tally {
     uint64_t calls;
-    uint64_t total;    /* ns */
-    uint64_t least;    /* ns; meaningless without calls */
-    uint64_t greatest; /* ns */
+    uint64_t total; /* ns */
+    uint64_t min;   /* ns; meaningless without calls */
+    uint64_t max;   /* ns */
 };
 
 struct tally_rows {
@@ -54,8 +54,8 @@ static inline struct tally tally_of(uint64_t duration, uint64_t calls)
 {
     return (struct tally){.calls = calls,
                           .total = duration,
-                          .least = duration / calls,
-                          .greatest = duration / calls + (duration % calls != 0)};
+                          .min = duration / calls,
+                          .max = duration / calls + (duration % calls != 0)};
 }
 
 /* Adds what one tally counted to another. */

@@ -9,12 +9,12 @@
 
 #include "base/poison.h"
 
-#define ALMOST_ALONE  0.95 /* share of a sample from which it speaks for the group */
-#define CONFIDENCE    1.96
-#define MOST_AT_ONCE  128u  /* work on one device, on average */
-#define MOST_STEPS    10    /* a bound wider than these says nothing: 1 % where a step is 0.1 % */
-#define STEPS_OF_MOST 256.0 /* a stored value is at least so many steps of its size (sampled.h) */
-#define NOBODY        UINT32_MAX
+#define ALMOST_ALONE 0.95 /* share of a sample from which it speaks for the group */
+#define CONFIDENCE   1.96
+#define MAX_AT_ONCE  128u  /* work on one device, on average */
+#define MAX_STEPS    10    /* a bound wider than these says nothing: 1 % where a step is 0.1 % */
+#define STEPS_OF_MAX 256.0 /* a stored value is at least so many steps of its size (sampled.h) */
+#define NOBODY       UINT32_MAX
 
 /* A group's part of a sample. */
 struct share {
@@ -35,7 +35,7 @@ struct set_work {
     double *parts[COUNTERS_MIXINGS];   /* of a sample, by group */
     double *largest[COUNTERS_MIXINGS]; /* by group: its part of the sample that has most of it */
     double *sums;                      /* by counter, then by group */
-    double *squares, *least, *greatest;
+    double *squares, *min, *max;
     double *busy_sum, busy_time;
     bool *known;                  /* by counter: every sample has a value */
     enum counters_mixing *mixing; /* by counter */
@@ -121,7 +121,7 @@ static struct share share_of(const struct set_work *work, size_t sample,
 static bool walk_pieces(struct set_work *work, bool enter)
 {
     const struct sample_set *set = work->set;
-    size_t most = MOST_AT_ONCE * (work->device->piece_count + set->count);
+    size_t max = MAX_AT_ONCE * (work->device->piece_count + set->count);
     size_t count = 0;
 
     for (size_t i = 0; i < work->device->piece_count; i++) {
@@ -129,7 +129,7 @@ static bool walk_pieces(struct set_work *work, bool enter)
         size_t at = counters_first_after(set, piece->start);
 
         for (; at < set->count && sample_begin(set, at) < piece->end; at++) {
-            if (++count > most)
+            if (++count > max)
                 return false;
             if (enter)
                 work->shares[work->begins[at]++] = share_of(work, at, piece);
@@ -208,8 +208,8 @@ static void share_room(struct set_work *work)
     }
     work->sums = cut(&next, groups * counters);
     work->squares = cut(&next, counters);
-    work->least = cut(&next, counters);
-    work->greatest = cut(&next, counters);
+    work->min = cut(&next, counters);
+    work->max = cut(&next, counters);
     work->busy_sum = cut(&next, counters);
     work->prior = cut(&next, groups);
     work->means = cut(&next, groups);
@@ -273,8 +273,8 @@ static void add_values(struct set_work *work, size_t sample, const uint32_t *tou
             work->sums[c * device->groups + touched[i]] += parts[touched[i]] * value;
         work->squares[c] += value * value;
         work->busy_sum[c] += busy * value;
-        work->greatest[c] = fmax(work->greatest[c], value);
-        work->least[c] = sample ? fmin(work->least[c], value) : value;
+        work->max[c] = fmax(work->max[c], value);
+        work->min[c] = sample ? fmin(work->min[c], value) : value;
     }
     work->busy_time += busy;
 }
@@ -344,7 +344,7 @@ static struct counters_cell *cell_of(const struct set_work *work, size_t group, 
                          &result->counters[work->set->counters[place]]);
 }
 
-static double most_of(const struct counters_counter *counter)
+static double max_of(const struct counters_counter *counter)
 {
     return counter->unit == METRIC_UNIT_PERCENT ? 100 : HUGE_VAL;
 }
@@ -355,9 +355,9 @@ static double most_of(const struct counters_counter *counter)
 static bool is_possible(const struct counters_counter *counter, double spread, double mean,
                         double error)
 {
-    double doubt = error + fmax(counter->step, spread / STEPS_OF_MOST);
+    double doubt = error + fmax(counter->step, spread / STEPS_OF_MAX);
 
-    return mean >= -doubt && mean <= most_of(counter) + doubt;
+    return mean >= -doubt && mean <= max_of(counter) + doubt;
 }
 
 /* All values are 0. So a group's mean times its part of a sample is below half a step; where the
@@ -369,7 +369,7 @@ static void find_zeros(const struct set_work *work, size_t place, double step)
     for (size_t i = 0; i < work->device->groups; i++) {
         struct counters_cell *cell = cell_of(work, i, place);
 
-        if (!(largest[i] * 2 * MOST_STEPS >= 1))
+        if (!(largest[i] * 2 * MAX_STEPS >= 1))
             continue;
         cell->mean = 0;
         cell->error = step / (2 * largest[i]);
@@ -383,7 +383,7 @@ static void fill_prior(const struct set_work *work, size_t place)
     double busy = work->busy_time > 0 ? work->busy_sum[place] / work->busy_time : 0;
 
     for (size_t i = 0; i < work->device->groups; i++)
-        work->prior[i] = i == COUNTERS_IDLE || rows[i].is_cause ? work->least[place] : busy;
+        work->prior[i] = i == COUNTERS_IDLE || rows[i].is_cause ? work->min[place] : busy;
 }
 
 /* Work that fills less than one sample altogether would get what the other work leaves unexplained:
@@ -399,13 +399,13 @@ static void find_means(struct set_work *work, size_t place)
     const struct counters_counter *counter =
         &work->device->pass->result->counters[work->set->counters[place]];
     double step = counter->step;
-    double spread = fmax(work->greatest[place], step);
+    double spread = fmax(work->max[place], step);
     struct unknowns unknowns = {
         .sums = &work->sums[place * groups],
         .squares = work->squares[place],
         .prior = work->prior,
         .spread = spread,
-        .least_noise = step / 3 + 0.001 * spread,
+        .min_noise = step / 3 + 0.001 * spread,
         .means = work->means,
         .errors = work->errors,
     };
@@ -413,7 +413,7 @@ static void find_means(struct set_work *work, size_t place)
     fill_prior(work, place);
     if (!work->known[place])
         return;
-    if (!(work->greatest[place] > 0)) {
+    if (!(work->max[place] > 0)) {
         find_zeros(work, place, step);
         return;
     }
@@ -426,7 +426,7 @@ static void find_means(struct set_work *work, size_t place)
             (i != COUNTERS_IDLE &&
              !is_possible(counter, spread, work->means[i], CONFIDENCE * work->errors[i])))
             continue;
-        cell->mean = fmin(fmax(work->means[i], 0), most_of(counter));
+        cell->mean = fmin(fmax(work->means[i], 0), max_of(counter));
         cell->error = CONFIDENCE * work->errors[i];
     }
 }
@@ -448,7 +448,7 @@ void counters_percentiles(double *values, size_t count, struct counters_cell *ce
     qsort(values, count, sizeof *values, value_order);
     cell->p50 = values[(count - 1) / 2];
     cell->p95 = values[(count * 95 + 99) / 100 - 1];
-    cell->greatest = values[count - 1];
+    cell->max = values[count - 1];
 }
 
 /* Sorts the samples by their owners: `of[begins[g]]` to `of[begins[g + 1]]` are those of g. */

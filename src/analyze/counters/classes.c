@@ -18,14 +18,14 @@
 #define FEW_SMS     40.0
 #define MUCH_PCIE   0.6 /* of the most that was seen */
 #define MUCH_LINK   0.3
-#define LEAST_LINK  1e9  /* bytes a second, of NVLink */
+#define MIN_LINK    1e9  /* bytes a second, of NVLink */
 #define IDLE_DRAM   10.0 /* percent */
 
 /* Bytes a second. A trace does not know the link of its GPU, and the most that it has seen may be
  * little. PCIe 3.0 has 8 GT/s a lane in 128b/130b (PCI Express Base Specification 3.0). With 16
  * lanes that is 15.8 GB/s, of which packets leave about 12 for data. So no GPU with 16 lanes is at
  * its limit below this: copies of pageable or little memory are slow for other reasons. */
-#define LEAST_PCIE 10e9
+#define MIN_PCIE 10e9
 
 static const char *const telling[COUNTERS_TELLING] = {
     [COUNTERS_SMS] = "sm_active",  [COUNTERS_TENSOR] = "tensor_active",
@@ -47,14 +47,14 @@ const char *counters_class_name(enum counters_class class)
 }
 
 /* The greatest sample of a counter on any device; 0 without any. */
-static double greatest_sample(const struct counters_result *result, enum counters_telling which)
+static double max_sample(const struct counters_result *result, enum counters_telling which)
 {
-    double most = 0;
+    double max = 0;
 
     for (size_t i = 0; i < result->counter_count; i++)
         if (result->counters[i].name && mp_text_equal(result->counters[i].name, telling[which]))
-            most = fmax(most, result->counters[i].all.greatest);
-    return most;
+            max = fmax(max, result->counters[i].all.max);
+    return max;
 }
 
 /* Copies and sets: many are the work of copy engines, none has a grid that could be larger. */
@@ -67,19 +67,19 @@ static bool is_transfer(const char *name)
 
 /* The greatest mean that copies of a kind have for sure. It is more than any sample if they are
  * shorter than a sample. */
-static double greatest_copy(const struct counters_result *result, enum counters_telling which)
+static double max_copy(const struct counters_result *result, enum counters_telling which)
 {
-    double most = 0;
+    double max = 0;
 
     for (size_t i = 0; i < result->group_count; i++) {
         const struct counters_group *group = &result->groups[i];
         const struct counters_cell *cell =
             is_transfer(group->name) ? counters_find(result, group, telling[which]) : NULL;
 
-        if (cell && cell->mean - cell->error > most)
-            most = cell->mean - cell->error;
+        if (cell && cell->mean - cell->error > max)
+            max = cell->mean - cell->error;
     }
-    return most;
+    return max;
 }
 
 bool counters_fill_pcie(const struct counters_result *result, const double *values,
@@ -87,8 +87,8 @@ bool counters_fill_pcie(const struct counters_result *result, const double *valu
 {
     double value = values[which];
 
-    return value >= LEAST_PCIE && value >= share * greatest_sample(result, which) &&
-           value >= share * greatest_copy(result, which);
+    return value >= MIN_PCIE && value >= share * max_sample(result, which) &&
+           value >= share * max_copy(result, which);
 }
 
 static bool is_full(const struct counters_result *result, const double *values)
@@ -101,10 +101,10 @@ static bool is_full(const struct counters_result *result, const double *values)
  * without NVLink have no samples of it. */
 static bool is_waiting(const struct counters_result *result, const double *values, const char *name)
 {
-    double most = fmax(greatest_sample(result, COUNTERS_LINK), LEAST_LINK);
+    double max = fmax(max_sample(result, COUNTERS_LINK), MIN_LINK);
 
     return name && kernel_communicates(name) && values[COUNTERS_DRAM] < IDLE_DRAM &&
-           !(values[COUNTERS_LINK] >= MUCH_LINK * most) && !is_full(result, values);
+           !(values[COUNTERS_LINK] >= MUCH_LINK * max) && !is_full(result, values);
 }
 
 /* What it is if no part of the GPU is at its limit. */

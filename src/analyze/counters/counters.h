@@ -33,8 +33,8 @@
 #include "model/trace/definitions.h"
 #include "model/trace/quality.h"
 
-#define COUNTERS_MOST        1024u /* counters of a trace */
-#define COUNTERS_MOST_GROUPS 128u  /* groups beyond these, by their time, are one */
+#define COUNTERS_MAX        1024u /* counters of a trace */
+#define COUNTERS_MAX_GROUPS 128u  /* groups beyond these, by their time, are one */
 
 enum counters_by {
     COUNTERS_BY_KERNEL,
@@ -43,7 +43,7 @@ enum counters_by {
     COUNTERS_BY_IDLE /* why nothing ran: causes of idle time inside of iterations */
 };
 
-#define COUNTERS_MOST_ITERATIONS 10000u /* rows; those behind them are left out */
+#define COUNTERS_MAX_ITERATIONS 10000u /* rows; those behind them are left out */
 
 struct deps;
 struct iterations;
@@ -65,7 +65,7 @@ struct counters_cell {
     double error;   /* of the mean: it is within +- this in 95 of 100 cases; of a device 0 */
     double samples; /* that lie in the group, counted by their shares */
     uint64_t whole; /* that lie in it almost alone; the next three are of these, 0 without any */
-    double p50, p95, greatest;
+    double p50, p95, max;
 };
 
 /* A counter that was asked for on a device. Texts belong to the result. */
@@ -214,7 +214,7 @@ bool counters_clocks_are_low(const struct counters_clocks *clocks, const char **
 
 /* What samples in a bin were, as they are stored (sampled_unpack). SAMPLED_UNKNOWN: no value. */
 struct counters_bin {
-    uint16_t mean, least, greatest;
+    uint16_t mean, min, max;
 };
 
 /* Counters that were measured together, over time. A bin has one sample, or several neighbours. */
@@ -226,7 +226,7 @@ struct counters_bins {
     uint64_t *begins; /* of bins, ns; they do not overlap */
     uint64_t *ends;
     struct counters_bin *values; /* [counter * most + bin] */
-    size_t count, most;
+    size_t count, max;
 };
 
 struct counters_lines {
@@ -238,7 +238,7 @@ struct counters_lines {
 struct counters_window {
     uint64_t range;       /* id of a capture range; 0: everything */
     uint64_t from, until; /* ns */
-    size_t most;          /* bins of all counters together; each counter has at least one */
+    size_t max;           /* bins of all counters together; each counter has at least one */
 };
 
 /* The window's samples as lines. MP_ERR_ARGUMENT when there is no such range, MP_ERR_IO,

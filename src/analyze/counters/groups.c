@@ -45,8 +45,8 @@ static enum mp_status reserve_groups(struct device_work *work)
     struct counters_group *grown;
     struct counters_cell *cells;
 
-    if (groups > COUNTERS_MOST_GROUPS)
-        groups = COUNTERS_MOST_GROUPS;
+    if (groups > COUNTERS_MAX_GROUPS)
+        groups = COUNTERS_MAX_GROUPS;
     work->width = 0;
     for (size_t i = 0; i < result->counter_count; i++)
         work->width += result->counters[i].device == work->device;
@@ -76,7 +76,7 @@ static void make_groups(struct device_work *work, struct tally *tallies, size_t 
         if (!tallies[i].time)
             continue;
         work->local[tallies[i].group] = COUNTERS_OTHERS;
-        if (work->groups < COUNTERS_MOST_GROUPS) {
+        if (work->groups < COUNTERS_MAX_GROUPS) {
             work->local[tallies[i].group] = (uint32_t)work->groups;
             group = add_group(work, work->pass->names[tallies[i].group]);
             group->is_cause = tallies[i].is_cause;

@@ -223,7 +223,7 @@ static enum mp_status add_groups(struct counters_pass *pass, uint64_t device, ui
 
     for (size_t i = 0; i < result->counter_count; i++)
         width += result->counters[i].device == device;
-    for (uint32_t i = 0; i < iterations->count && *added < COUNTERS_MOST_ITERATIONS; i++) {
+    for (uint32_t i = 0; i < iterations->count && *added < COUNTERS_MAX_ITERATIONS; i++) {
         const struct iteration *iteration = &iterations->items[i];
         struct counters_group *group;
         char text[24];
@@ -276,9 +276,9 @@ enum mp_status counters_of_iterations(struct counters_pass *pass)
     enum mp_status status = MP_OK;
     uint32_t *numbers;
 
-    if (count > COUNTERS_MOST_ITERATIONS) {
-        result->left_out = count - COUNTERS_MOST_ITERATIONS;
-        count = COUNTERS_MOST_ITERATIONS;
+    if (count > COUNTERS_MAX_ITERATIONS) {
+        result->left_out = count - COUNTERS_MAX_ITERATIONS;
+        count = COUNTERS_MAX_ITERATIONS;
     }
     for (size_t i = 0; i < pass->set_count; i++)
         devices += counters_is_first_of_device(pass, i);

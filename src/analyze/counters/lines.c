@@ -11,7 +11,7 @@
 /* What is added up for a bin that is not complete. */
 struct bin_sums {
     double sum, time; /* value times ns, and ns that have a value */
-    double least, greatest;
+    double min, max;
 };
 
 struct joining {
@@ -30,8 +30,8 @@ static void take_values(struct joining *joining, size_t sample)
 
         if (isnan(value))
             continue;
-        sums->least = sums->time > 0 ? fmin(sums->least, value) : value;
-        sums->greatest = fmax(sums->greatest, value);
+        sums->min = sums->time > 0 ? fmin(sums->min, value) : value;
+        sums->max = fmax(sums->max, value);
         sums->sum += value * time;
         sums->time += time;
     }
@@ -44,13 +44,13 @@ static void end_bin(struct joining *joining)
     for (size_t place = 0; place < bins->width; place++) {
         struct bin_sums *sums = &joining->sums[place];
         double step = joining->pass->result->counters[bins->counters[place]].step;
-        struct counters_bin *bin = &bins->values[place * bins->most + bins->count];
+        struct counters_bin *bin = &bins->values[place * bins->max + bins->count];
 
         *bin = (struct counters_bin){SAMPLED_UNKNOWN, SAMPLED_UNKNOWN, SAMPLED_UNKNOWN};
         if (sums->time > 0)
             *bin = (struct counters_bin){.mean = sampled_pack(sums->sum / sums->time, step),
-                                         .least = sampled_pack(sums->least, step),
-                                         .greatest = sampled_pack(sums->greatest, step)};
+                                         .min = sampled_pack(sums->min, step),
+                                         .max = sampled_pack(sums->max, step)};
         *sums = (struct bin_sums){0};
     }
     bins->count++;
@@ -91,17 +91,16 @@ static enum mp_status make_bins(const struct counters_pass *pass, const struct s
     uint64_t time = window->until - window->from;
 
     *bins = (struct counters_bins){.device = set->device, .by = set->by, .width = set->width};
-    bins->most = set->count < window->most ? set->count : window->most;
+    bins->max = set->count < window->max ? set->count : window->max;
     bins->counters = calloc(set->width, sizeof *bins->counters);
-    bins->begins = calloc(bins->most + 1, sizeof *bins->begins);
-    bins->ends = calloc(bins->most + 1, sizeof *bins->ends);
-    bins->values = calloc((bins->most + 1) * set->width, sizeof *bins->values);
+    bins->begins = calloc(bins->max + 1, sizeof *bins->begins);
+    bins->ends = calloc(bins->max + 1, sizeof *bins->ends);
+    bins->values = calloc((bins->max + 1) * set->width, sizeof *bins->values);
     joining.sums = calloc(set->width, sizeof *joining.sums);
     if (bins->counters && bins->begins && bins->ends && bins->values && joining.sums) {
         for (size_t i = 0; i < set->width; i++)
             bins->counters[i] = set->counters[i];
-        join_samples(&joining, window->from, window->until,
-                     (time + window->most - 1) / window->most);
+        join_samples(&joining, window->from, window->until, (time + window->max - 1) / window->max);
     }
     free(joining.sums);
     return joining.sums && bins->values && bins->ends && bins->begins && bins->counters
@@ -118,7 +117,7 @@ static enum mp_status make_lines(const struct counters_pass *pass, struct counte
         values += pass->sets[i].count ? pass->sets[i].width : 0;
     if (!values || window.until <= window.from)
         return MP_OK;
-    window.most = window.most > values ? window.most / values : 1;
+    window.max = window.max > values ? window.max / values : 1;
     lines->sets = calloc(pass->set_count, sizeof *lines->sets);
     if (!lines->sets)
         return MP_ERR_MEMORY;

@@ -7,20 +7,20 @@
 #include "base/data/map.h"
 #include "model/trace/ranges.h"
 
-#define COUNTERS_MOST_A_SET 64u
-#define COUNTERS_IDLE       0u   /* group of a device: nothing ran */
-#define COUNTERS_NOT_KNOWN  0.25 /* a deviation that is this much of the spread says nothing */
-#define COUNTERS_OTHERS     1u   /* all groups that are not looked at by themselves */
+#define COUNTERS_MAX_A_SET 64u
+#define COUNTERS_IDLE      0u   /* group of a device: nothing ran */
+#define COUNTERS_NOT_KNOWN 0.25 /* a deviation that is this much of the spread says nothing */
+#define COUNTERS_OTHERS    1u   /* all groups that are not looked at by themselves */
 
 /* Counters that were measured together: by one source on one device. */
 struct sample_set {
     uint64_t device;
     enum sampled_by by;
-    size_t counters[COUNTERS_MOST_A_SET]; /* places in the result */
+    size_t counters[COUNTERS_MAX_A_SET]; /* places in the result */
     size_t width;
     uint64_t *ends; /* of each sample, in order; owned */
     uint64_t *lengths;
-    uint16_t *values; /* COUNTERS_MOST_A_SET of each sample would be too many: `width`; owned */
+    uint16_t *values; /* COUNTERS_MAX_A_SET of each sample would be too many: `width`; owned */
     size_t count;
     uint64_t earliest; /* begin of the first sample, in any capture range; UINT64_MAX: none */
     size_t end_capacity, length_capacity, value_capacity;

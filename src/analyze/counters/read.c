@@ -23,7 +23,7 @@ static enum mp_status find_set(struct counters_pass *pass, uint64_t device, enum
         const struct sample_set *set = &pass->sets[*found];
 
         if (set->device == device && set->by == by && !set->count &&
-            set->width < COUNTERS_MOST_A_SET)
+            set->width < COUNTERS_MAX_A_SET)
             return MP_OK;
     }
     MP_TRY(
@@ -52,7 +52,7 @@ static enum mp_status take_counter(struct counters_pass *pass, const struct mp_b
     size_t at;
 
     if (mp_map_get(&pass->places, CELL(counter, id)) != MP_MAP_ABSENT ||
-        result->counter_count == COUNTERS_MOST)
+        result->counter_count == COUNTERS_MAX)
         return MP_OK;
     if (!counter.name)
         result->quality.undefined++;

@@ -67,7 +67,7 @@ static double noise_of(const struct equations *equations, const struct unknowns 
             row += equations->shares[i * n + j] * unknowns->means[j];
         rest += unknowns->means[i] * (row - 2 * unknowns->sums[i]);
     }
-    return fmax(rest / (free > 1 ? free : 1), unknowns->least_noise * unknowns->least_noise);
+    return fmax(rest / (free > 1 ? free : 1), unknowns->min_noise * unknowns->min_noise);
 }
 
 /* The diagonal of the inverse, from the inverse of the triangle, column by column. */

@@ -18,7 +18,7 @@ struct unknowns {
     double squares;      /* sum of the value's squares */
     const double *prior; /* what a mean is without samples ... */
     double spread;       /* ... and how far off that may be; > 0 */
-    double least_noise;  /* of a value: what rounding alone does */
+    double min_noise;    /* of a value: what rounding alone does */
     double *means;
     double *errors; /* standard deviations */
 };

@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-#define MOST_ACTIVITIES (DEPS_FRONT_BIT / 2)
+#define MAX_ACTIVITIES (DEPS_FRONT_BIT / 2)
 
 static enum mp_status add_lane(struct deps_builder *builder, const struct deps_lane *lane,
                                uint32_t *index)
@@ -304,7 +304,7 @@ static enum mp_status lay_out(struct deps_builder *builder)
         lane->first = (uint32_t)total;
         total += lane->count;
         lane->count = 0;
-        if (total >= MOST_ACTIVITIES)
+        if (total >= MAX_ACTIVITIES)
             return MP_ERR_LIMIT;
         if (lane->is_thread)
             deps->host_count = (uint32_t)total;

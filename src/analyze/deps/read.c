@@ -267,7 +267,7 @@ static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
     return !CELL(copy, node) && (!(CELL(copy, flags) & 1) || is_pageable_copy(batch, row));
 }
 
-#define MOST_BYTES ((UINT64_C(1) << 43) - 1)
+#define MAX_BYTES  ((UINT64_C(1) << 43) - 1)
 #define MAX_COPIES ((UINT64_C(1) << 16) - 1)
 
 static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, uint32_t row,
@@ -279,7 +279,7 @@ static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, 
                       sizeof *deps->copies));
     *index = (uint32_t)deps->copy_count;
     deps->copies[deps->copy_count++] = (struct deps_copy){
-        .bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES,
+        .bytes = bytes < MAX_BYTES ? bytes : MAX_BYTES,
         .count = !count               ? 1
                  : count < MAX_COPIES ? count
                                       : MAX_COPIES,

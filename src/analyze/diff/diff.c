@@ -452,12 +452,12 @@ static enum mp_status make_items(struct diff *diff)
 /* The range of the iterations themselves says nothing about what is inside. */
 static bool has_layers(const struct diff *diff, const struct diff_items *layers)
 {
-    size_t least = diff->way == ITERATIONS_NVTX ? 2 : 1;
+    size_t min = diff->way == ITERATIONS_NVTX ? 2 : 1;
     size_t found = 0;
 
     for (size_t i = 0; i < layers->count; i++)
         found += layers->items[i].calls > 0 && strcmp(layers->items[i].name, DIFF_NO_LAYER) != 0;
-    return found >= least;
+    return found >= min;
 }
 
 static enum mp_status diff_compare(struct diff *diff)
@@ -520,7 +520,7 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
     enum mp_status status;
 
     *diff = (struct diff){.found = true,
-                          .by_runs = a_count >= DIFF_LEAST_RUNS && b_count >= DIFF_LEAST_RUNS &&
+                          .by_runs = a_count >= DIFF_MIN_RUNS && b_count >= DIFF_MIN_RUNS &&
                                      shift_can_bound(a_count, b_count, SHIFT_95_PERCENT)};
     status = read_and_compare(&building);
     for (size_t i = 0; i < MAX_OWN; i++)

@@ -27,7 +27,7 @@
 #include "model/kernels/names.h"
 #include "model/trace/quality.h"
 
-#define DIFF_LEAST_RUNS                                                                            \
+#define DIFF_MIN_RUNS                                                                              \
     3 /* runs a side, from which on runs are the samples if an interval can be computed from them  \
        */
 

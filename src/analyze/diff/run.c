@@ -197,15 +197,15 @@ static enum mp_status make_sequence(struct naming *naming, const struct diff_ord
                                     struct diff_sequence *sequence)
 {
     uint32_t median = naming->reading->summary->median;
-    size_t most = order->begins[median + 1] - order->begins[median];
-    uint32_t *indexes = malloc((2 * most + 1) * sizeof *indexes);
+    size_t max = order->begins[median + 1] - order->begins[median];
+    uint32_t *indexes = malloc((2 * max + 1) * sizeof *indexes);
     enum mp_status status = MP_ERR_MEMORY;
 
-    sequence->places = malloc((most + 1) * sizeof *sequence->places);
+    sequence->places = malloc((max + 1) * sizeof *sequence->places);
     if (indexes && sequence->places) {
         uint32_t count = list_kernels(naming->reading->deps, order, median, indexes);
 
-        mp_sort(indexes, count, indexes + most, launched_before, naming->reading->deps);
+        mp_sort(indexes, count, indexes + max, launched_before, naming->reading->deps);
         status = fill_places(naming, indexes, count, sequence);
     }
     free(indexes);

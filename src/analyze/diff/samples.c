@@ -99,7 +99,7 @@ static size_t kept_of(size_t iterations, bool median)
 {
     if (median)
         return 1;
-    return iterations < DIFF_MOST_SAMPLES ? iterations : DIFF_MOST_SAMPLES;
+    return iterations < DIFF_MAX_SAMPLES ? iterations : DIFF_MAX_SAMPLES;
 }
 
 enum mp_status diff_samples_run(struct diff_samples *samples, const struct diff_cell *cells,

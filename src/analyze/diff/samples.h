@@ -5,9 +5,9 @@
  *     diff_samples_run    the times of a run, by item and iteration   once a run
  *     diff_items_make     all of it as a plain array
  *
- * If a run has more than DIFF_MOST_SAMPLES iterations, only that many times of each item are kept:
+ * If a run has more than DIFF_MAX_SAMPLES iterations, only that many times of each item are kept:
  * the times are ordered by length, and taken evenly from that order. The intervals are then as wide
- * as those of DIFF_MOST_SAMPLES iterations. If runs are the samples, a run's sample is the median
+ * as those of DIFF_MAX_SAMPLES iterations. If runs are the samples, a run's sample is the median
  * of its iterations. Memory: 16 bytes for each kept time that is not 0, and 24 bytes and the text
  * for each name. While a run is added: 8 bytes for each of its times.
  */
@@ -21,7 +21,7 @@
 #include "base/data/map.h"
 #include "base/status.h"
 
-#define DIFF_MOST_SAMPLES 1000
+#define DIFF_MAX_SAMPLES 1000
 
 /* An item in one iteration, or in one sample. */
 struct diff_cell {

@@ -57,7 +57,7 @@ struct iterations_finder {
     const struct capture_range *range; /* of the last one that was added */
     bool left_out;                     /* the last one that was added */
     struct iterations_wait awaited;    /* the last answer of iterations_awaited */
-    size_t least;                      /* fewer iterations count as none */
+    size_t min;                        /* fewer iterations count as none */
     /* The best candidate so far. */
     struct iteration *best;
     size_t best_count;

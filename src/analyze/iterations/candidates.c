@@ -23,7 +23,7 @@
 #include "base/poison.h"
 
 /* Less is no candidate: the whole trace says more. */
-#define LEAST_COVERAGE 0.02
+#define MIN_COVERAGE 0.02
 
 /* Times the score of what is a part of an iteration, or several of them. */
 #define HALF 0.5
@@ -69,7 +69,7 @@ static double score_of(const struct iterations_candidate *candidate)
 {
     double count = (double)candidate->count;
 
-    if (candidate->library || candidate->coverage < LEAST_COVERAGE)
+    if (candidate->library || candidate->coverage < MIN_COVERAGE)
         return 0;
     return sqrt(candidate->coverage * candidate->coverage_of_time) * (1 + candidate->regularity) /
            2 * count / (count + 1) *
@@ -209,7 +209,7 @@ enum mp_status iterations_offer(struct iterations_finder *finder,
 {
     struct iterations *result = finder->result;
 
-    if (result->count && result->count >= finder->least)
+    if (result->count && result->count >= finder->min)
         MP_TRY(judge(finder, *candidate));
     result->count = 0;
     result->period = 0;

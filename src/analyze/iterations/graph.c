@@ -203,7 +203,7 @@ static size_t graph_choose(const struct pass *pass, bool *chosen)
         for (size_t i = 0; i < pass->graph_count; i++) {
             const struct graph *graph = &pass->graphs[i];
 
-            if (!chosen[i] && graph->launches >= pass->finder->least && is_asked(pass, graph) &&
+            if (!chosen[i] && graph->launches >= pass->finder->min && is_asked(pass, graph) &&
                 (!best || graph->time > best->time))
                 best = graph;
         }

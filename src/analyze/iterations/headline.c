@@ -148,8 +148,8 @@ static struct iterations_kind kind_of(const struct timed *items, size_t count, u
 {
     return (struct iterations_kind){.range = range,
                                     .count = count,
-                                    .least = items[0].value,
-                                    .greatest = items[count - 1].value,
+                                    .min = items[0].value,
+                                    .max = items[count - 1].value,
                                     .p25 = items[count / 4].value,
                                     .p50 = items[(count - 1) / 2].value,
                                     .p75 = items[count - 1 - count / 4].value};
@@ -203,25 +203,25 @@ static void split_by_range(const struct timed *items, size_t count,
 
 /* Where two groups of sorted times have most variance of their logarithms between them (Otsu, A
  * threshold selection method from gray-level histograms, 1979), each with `least` of them. */
-static size_t best_split(const struct timed *items, size_t count, size_t least)
+static size_t best_split(const struct timed *items, size_t count, size_t min)
 {
-    double sum = 0, below = 0, most = 0;
+    double sum = 0, below = 0, max = 0;
     size_t best = 0;
 
     for (size_t i = 0; i < count; i++)
         sum += log((double)items[i].value + 1);
-    for (size_t i = 0; i + least < count; i++) {
+    for (size_t i = 0; i + min < count; i++) {
         double low, high, between;
         size_t n = i + 1;
 
         below += log((double)items[i].value + 1);
-        if (n < least)
+        if (n < min)
             continue;
         low = below / (double)n;
         high = (sum - below) / (double)(count - n);
         between = (double)n * (double)(count - n) * (high - low) * (high - low);
-        if (between > most) {
-            most = between;
+        if (between > max) {
+            max = between;
             best = n;
         }
     }
@@ -240,9 +240,9 @@ static size_t count_before(const struct timed *items, size_t count, double limit
 
 /* Where two modes meet; 0: there is only one. Between their medians, in logarithms, lies a valley:
  * its middle third has hardly any time, where even times would have a sixth of all. */
-static size_t find_split(const struct timed *items, size_t count, size_t least)
+static size_t find_split(const struct timed *items, size_t count, size_t min)
 {
-    size_t at = count >= 2 * least ? best_split(items, count, least) : 0;
+    size_t at = count >= 2 * min ? best_split(items, count, min) : 0;
     size_t middle = at / 2, upper = at + (count - at) / 2;
     double low, high, third;
     size_t between;
@@ -267,28 +267,28 @@ static bool run_ahead(const struct timed *items, size_t count)
 }
 
 /* Splits in two while that is possible; the kinds come in order of time. */
-static void split_by_mode(const struct timed *items, size_t count, size_t least,
+static void split_by_mode(const struct timed *items, size_t count, size_t min,
                           struct iterations_headline *headline)
 {
-    size_t at = headline->kind_count + 1 < MAX_MODES ? find_split(items, count, least) : 0;
+    size_t at = headline->kind_count + 1 < MAX_MODES ? find_split(items, count, min) : 0;
 
     if (!at || run_ahead(&items[at], count - at)) {
         headline->kinds[headline->kind_count++] = kind_of(items, count, 0);
         return;
     }
     headline->split = ITERATIONS_BY_MODE;
-    split_by_mode(items, at, least, headline);
-    split_by_mode(&items[at], count - at, least, headline);
+    split_by_mode(items, at, min, headline);
+    split_by_mode(&items[at], count - at, min, headline);
 }
 
 static void find_modes(struct timed *items, size_t count, struct iterations_headline *headline)
 {
-    size_t least = (size_t)ceil(MIN_SHARE * (double)count);
+    size_t min = (size_t)ceil(MIN_SHARE * (double)count);
 
     for (size_t i = 0; i < count; i++)
         items[i].group = 0;
     qsort(items, count, sizeof *items, compare_timed);
-    split_by_mode(items, count, least < MIN_OF_MODE ? MIN_OF_MODE : least, headline);
+    split_by_mode(items, count, min < MIN_OF_MODE ? MIN_OF_MODE : min, headline);
     if (headline->split != ITERATIONS_BY_MODE)
         headline->kind_count = 0;
 }
@@ -349,19 +349,19 @@ static bool is_of(const struct iterations_headline *headline, const struct itera
     uint64_t time = one->end - one->begin;
 
     return headline->split == ITERATIONS_BY_RANGE ? range == kind->range
-                                                  : time >= kind->least && time <= kind->greatest;
+                                                  : time >= kind->min && time <= kind->max;
 }
 
 enum mp_status iterations_find_main_kind(const struct deps *deps,
                                          const struct iterations *iterations,
                                          const struct iterations_headline *headline, uint8_t *in,
-                                         const struct iterations_kind **most)
+                                         const struct iterations_kind **max)
 {
     const struct iterations_kind *longest = headline->kinds;
     struct timed *items;
     uint64_t ids[ITERATIONS_KINDS] = {0};
 
-    *most = NULL;
+    *max = NULL;
     if (headline->split == ITERATIONS_ALIKE ||
         (headline->split == ITERATIONS_BY_MODE && headline->queued))
         return MP_OK;
@@ -380,6 +380,6 @@ enum mp_status iterations_find_main_kind(const struct deps *deps,
                       group < ITERATIONS_KINDS ? ids[group] : 0);
     }
     free(items);
-    *most = longest;
+    *max = longest;
     return MP_OK;
 }

@@ -54,7 +54,7 @@ static enum mp_status by_ranges(struct iterations_finder *finder)
     }
     if (count && finder->only)
         count = 1;
-    if (!count || count < finder->least) {
+    if (!count || count < finder->min) {
         snprintf(finder->none, sizeof finder->none,
                  count ? "one capture range" : "no capture ranges");
         return MP_OK;
@@ -128,7 +128,7 @@ static enum mp_status run_auto(struct iterations_finder *finder)
     struct iterations *result = finder->result;
 
     result->found = true;
-    finder->least = 2;
+    finder->min = 2;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         size_t before = result->candidate_count + result->candidates_left;
         bool late = finder->best_facts.score >= iterations_favour(ways[i]) &&
@@ -168,7 +168,7 @@ static enum mp_status iterations_run(struct iterations_finder *finder)
         return run_auto(finder);
     if (options->way == ITERATIONS_WHOLE)
         return take_whole(finder);
-    finder->least = 1;
+    finder->min = 1;
     MP_TRY(run_way(finder, options->way));
     return iterations_take_best(finder) ? take_candidate(finder) : say_none(finder);
 }

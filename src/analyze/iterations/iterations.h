@@ -210,7 +210,7 @@ enum iterations_split { ITERATIONS_ALIKE, ITERATIONS_BY_RANGE, ITERATIONS_BY_MOD
 struct iterations_kind {
     uint64_t range; /* its id; BY_MODE: 0 */
     uint64_t count; /* of times */
-    uint64_t least, p25, p50, p75, greatest;
+    uint64_t min, p25, p50, p75, max;
 };
 
 /* What is said first (headline.c). Times are ns. */
@@ -261,7 +261,7 @@ enum mp_status iterations_find_headline(const struct deps *deps,
 enum mp_status iterations_find_main_kind(const struct deps *deps,
                                          const struct iterations *iterations,
                                          const struct iterations_headline *headline, uint8_t *in,
-                                         const struct iterations_kind **most);
+                                         const struct iterations_kind **max);
 
 /* The iterations of one thread. */
 struct iterations_row {

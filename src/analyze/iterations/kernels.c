@@ -28,7 +28,7 @@
 struct sequence {
     struct iterations_finder *finder;
     uint32_t thread; /* lane; DEPS_NONE: of kernels without a call */
-    uint64_t least;  /* kernels of which the periods must have half */
+    uint64_t min;    /* kernels of which the periods must have half */
     bool by_time;    /* some have no correlation id */
     uint32_t *items; /* activities; owned */
     uint32_t count;
@@ -255,7 +255,7 @@ static enum mp_status add_periods(struct sequence *sequence)
     uint64_t before = 0;
 
     MP_TRY(iterations_find_starts(series, mean_gap));
-    if ((uint64_t)series->start_count * length * 2 < sequence->least)
+    if ((uint64_t)series->start_count * length * 2 < sequence->min)
         return MP_OK;
     for (size_t i = 0; i < series->start_count; i++) {
         uint32_t first = series->starts[i];
@@ -320,14 +320,14 @@ static void drop_single(const struct sequence *sequence)
 }
 
 static enum mp_status offer_thread(struct iterations_finder *finder, const uint32_t *counts,
-                                   uint32_t lane, uint64_t least)
+                                   uint32_t lane, uint64_t min)
 {
     const struct iterations_candidate candidate = {.way = ITERATIONS_KERNELS};
     struct sequence sequence = {
         .finder = finder,
         .thread = lane == finder->deps->thread_count ? DEPS_NONE : lane,
         .count = counts[lane],
-        .least = least,
+        .min = min,
     };
     enum mp_status status = find(&sequence);
 
@@ -341,11 +341,11 @@ static enum mp_status offer_thread(struct iterations_finder *finder, const uint3
 /* A thread that helps does not wait for its work. */
 static enum mp_status offer_threads(struct iterations_finder *finder, const uint32_t *counts)
 {
-    uint32_t most = busiest(finder, counts, false);
+    uint32_t max = busiest(finder, counts, false);
     uint32_t waits = busiest(finder, counts, true);
-    bool helps = most == finder->deps->thread_count || !finder->load.independent[most];
+    bool helps = max == finder->deps->thread_count || !finder->load.independent[max];
 
-    MP_TRY(offer_thread(finder, counts, most, finder->result->kernels_all));
+    MP_TRY(offer_thread(finder, counts, max, finder->result->kernels_all));
     if (!helps || waits == finder->deps->thread_count)
         return MP_OK;
     return offer_thread(finder, counts, waits, counts[waits]);

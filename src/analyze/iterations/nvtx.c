@@ -233,14 +233,14 @@ static enum mp_status offer_labels(struct choice *choice)
 static enum mp_status offer_names(struct iterations_finder *finder)
 {
     struct choice choice = {.finder = finder};
-    size_t least = finder->least;
+    size_t min = finder->min;
     enum mp_status status;
 
-    finder->least = 2;
+    finder->min = 2;
     definitions_init(&choice.definitions, finder->trace);
     quality_init(&choice.quality, finder->trace);
     status = offer_labels(&choice);
-    finder->least = least;
+    finder->min = min;
     snprintf(finder->none, sizeof finder->none,
              choice.spans.span_count ? "no NVTX range repeats and launches GPU work"
                                      : "no NVTX ranges");

@@ -21,16 +21,16 @@ uint32_t iterations_place(const struct mp_period *period, size_t items, iteratio
                           const void *context)
 {
     uint32_t best = 0;
-    double most;
+    double max;
 
     if (is_all(period, items))
         return 0;
-    most = pause(context, 0);
+    max = pause(context, 0);
     for (uint32_t place = 1; place < period->period; place++) {
         double here = pause(context, place);
 
-        if (here > most) {
-            most = here;
+        if (here > max) {
+            max = here;
             best = place;
         }
     }

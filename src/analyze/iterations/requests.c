@@ -152,15 +152,15 @@ static uint32_t busiest(const struct iterations_finder *finder)
 {
     const struct iterations_load *load = &finder->load;
     uint32_t best = DEPS_NONE;
-    uint64_t most = 0;
+    uint64_t max = 0;
 
     for (uint32_t i = 0; i < finder->deps->thread_count; i++) {
         const struct deps_lane *lane = &finder->deps->lanes[i];
         uint64_t work = load->sums[lane->first + lane->count] - load->sums[lane->first];
 
-        if (load->independent[i] && (best == DEPS_NONE || work > most)) {
+        if (load->independent[i] && (best == DEPS_NONE || work > max)) {
             best = i;
-            most = work;
+            max = work;
         }
     }
     return best;

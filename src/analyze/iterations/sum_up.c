@@ -80,9 +80,9 @@ static struct iteration_outlier outlier_of(const struct iteration_measures *meas
 static uint64_t latency_limit(uint64_t p50, uint64_t deviation)
 {
     double far = (double)p50 + 3 * 1.4826 * (double)deviation;
-    double least = (double)p50 * 1.05;
+    double min = (double)p50 * 1.05;
 
-    double limit = far > least ? far : least;
+    double limit = far > min ? far : min;
 
     return limit < (double)UINT64_MAX ? (uint64_t)limit : UINT64_MAX; /* times of a forged trace */
 }
@@ -159,7 +159,7 @@ static void find_limit(const struct iteration_measures *measures, uint32_t count
     }
     summary->limit = latency_limit(p50, statistics_of(values, count).p50);
     if (summary->headline.split != ITERATIONS_ALIKE) /* no one median to be far from */
-        summary->limit = summary->statistics[ITERATION_LATENCY].greatest;
+        summary->limit = summary->statistics[ITERATION_LATENCY].max;
 }
 
 /* From the first begin to the last end in a capture range, and from begin to begin: what lies

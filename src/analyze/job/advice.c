@@ -11,10 +11,10 @@
 
 #include "base/poison.h"
 
-#define MOST_RANKS  8   /* the latest ones are tried */
-#define MOST_CAUSES 3   /* that a finding names */
-#define NOTICEABLE  100 /* a rank is late to an iteration from one part in so many of it on */
-#define LEAST_LATE  DEPS_TOLERANCE_NS
+#define MAX_RANKS  8   /* the latest ones are tried */
+#define MAX_CAUSES 3   /* that a finding names */
+#define NOTICEABLE 100 /* a rank is late to an iteration from one part in so many of it on */
+#define MIN_LATE   DEPS_TOLERANCE_NS
 
 /* How late a rank is over all iterations. */
 struct lateness {
@@ -147,28 +147,28 @@ static void name_causes(const struct work *work, uint32_t process, const struct 
     const struct deps *deps = &work->job->deps;
     uint64_t *parts = &taken->by_part[(size_t)process * DEPS_PARTS];
 
-    for (int i = 0; i < MOST_CAUSES; i++) {
+    for (int i = 0; i < MAX_CAUSES; i++) {
         const char *name = NULL;
-        uint64_t *most = NULL;
+        uint64_t *max = NULL;
         char text[MP_FORMATTED_BYTES];
 
         for (uint32_t id = 1; id <= deps->names.count; id++) {
-            if (taken->by_name[id] && (!most || taken->by_name[id] > *most)) {
-                most = &taken->by_name[id];
+            if (taken->by_name[id] && (!max || taken->by_name[id] > *max)) {
+                max = &taken->by_name[id];
                 name = mp_intern_get(&deps->names, id, NULL);
             }
         }
         for (int part = 0; part < DEPS_PARTS; part++) {
-            if (parts[part] && (!most || parts[part] > *most)) {
-                most = &parts[part];
+            if (parts[part] && (!max || parts[part] > *max)) {
+                max = &parts[part];
                 name = part_name((enum deps_part)part);
             }
         }
-        if (!most || !by_iteration(work, *most))
+        if (!max || !by_iteration(work, *max))
             return;
         advise_line(finding, name, "%s",
-                    mp_format_time(text, sizeof text, by_iteration(work, *most)));
-        *most = 0;
+                    mp_format_time(text, sizeof text, by_iteration(work, *max)));
+        *max = 0;
     }
 }
 
@@ -176,13 +176,13 @@ static void describe_rank(const struct work *work, const struct lateness *rank,
                           struct advise_finding *finding)
 {
     size_t count = work->iterations->count, late = 0;
-    uint64_t sum = 0, least = by_iteration(work, work->length) / NOTICEABLE;
+    uint64_t sum = 0, min = by_iteration(work, work->length) / NOTICEABLE;
     char text[MP_FORMATTED_BYTES];
 
-    least = least > LEAST_LATE ? least : LEAST_LATE;
+    min = min > MIN_LATE ? min : MIN_LATE;
     for (size_t i = 0; i < count; i++) {
-        late += rank->by_iteration[i] >= least;
-        sum += rank->by_iteration[i] >= least ? rank->by_iteration[i] : 0;
+        late += rank->by_iteration[i] >= min;
+        sum += rank->by_iteration[i] >= min ? rank->by_iteration[i] : 0;
     }
     mp_format_time(text, sizeof text, late ? sum / late : by_iteration(work, rank->sum));
     advise_evidence(finding,
@@ -221,16 +221,16 @@ static enum mp_status judge_rank(struct work *work, const struct lateness *rank)
 static void judge_bubbles(struct work *work, const struct job_usage *usage)
 {
     struct advise_finding finding = advise_finding_of(ADVISE_BUBBLES);
-    uint64_t least = UINT64_MAX, sum = 0;
+    uint64_t min = UINT64_MAX, sum = 0;
     char text[MP_FORMATTED_BYTES];
 
     for (size_t i = 0; i < usage->count; i++) {
         sum += usage->ranks[i].bubbles;
-        least = usage->ranks[i].bubbles < least ? usage->ranks[i].bubbles : least;
+        min = usage->ranks[i].bubbles < min ? usage->ranks[i].bubbles : min;
     }
     if (!usage->count || !sum)
         return;
-    finding.gain = by_iteration(work, least);
+    finding.gain = by_iteration(work, min);
     finding.method = ADVISE_BY_TIMES;
     finding.assumes = "the stage that waits least has always work";
     mp_format_time(text, sizeof text, by_iteration(work, sum / usage->count));
@@ -317,7 +317,7 @@ enum mp_status job_advise(struct job *job, const struct deps_windows *iterations
         return MP_OK;
     span_iterations(&work);
     status = measure(&work);
-    for (size_t i = 0; i < job->deps.process_count && i < MOST_RANKS && status == MP_OK; i++) {
+    for (size_t i = 0; i < job->deps.process_count && i < MAX_RANKS && status == MP_OK; i++) {
         if (work.ranks[i].sum)
             status = judge_rank(&work, &work.ranks[i]);
     }

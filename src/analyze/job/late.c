@@ -11,8 +11,8 @@
 
 #include "base/poison.h"
 
-#define MOST_ROUNDS 8
-#define ENOUGH      200 /* stops when less than one part in so many is left */
+#define MAX_ROUNDS 8
+#define ENOUGH     200 /* stops when less than one part in so many is left */
 
 static const char late_name[] = "late";
 
@@ -216,7 +216,7 @@ static enum mp_status run_rounds(struct rounds *rounds)
     const struct ranks *ranks = rounds->job->ranks;
     uint64_t at_first = 0;
 
-    for (int round = 0; round < MOST_ROUNDS; round++) {
+    for (int round = 0; round < MAX_ROUNDS; round++) {
         uint64_t left = 0;
 
         clear_cuts(rounds);

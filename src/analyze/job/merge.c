@@ -14,8 +14,8 @@
 
 #include "base/poison.h"
 
-#define MOST_ACTIVITIES (DEPS_FRONT_BIT / 2)
-#define PREFIX_BYTES    24
+#define MAX_ACTIVITIES (DEPS_FRONT_BIT / 2)
+#define PREFIX_BYTES   24
 
 /* ---- Room ---- */
 
@@ -82,7 +82,7 @@ static enum mp_status lay_out(struct job *job)
 
     for (size_t i = 0; i < job->part_count; i++)
         add_totals(&totals, &job->parts[i]);
-    if (totals.calls + totals.work > MOST_ACTIVITIES || totals.fronts > MOST_ACTIVITIES)
+    if (totals.calls + totals.work > MAX_ACTIVITIES || totals.fronts > MAX_ACTIVITIES)
         return MP_ERR_LIMIT;
     for (size_t i = 0; i < job->part_count; i++) {
         struct job_part *part = &job->parts[i];

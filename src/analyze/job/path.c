@@ -9,7 +9,7 @@
 
 #include "base/poison.h"
 
-#define MOST_STEPS 4096 /* of one path: longer ones are cut short */
+#define MAX_STEPS 4096 /* of one path: longer ones are cut short */
 
 struct job_step {
     uint64_t ns;       /* left of it */
@@ -37,7 +37,7 @@ static enum mp_status add_step(struct walk *walk, uint32_t *less, uint64_t ns, u
     uint64_t left = ns > *less ? ns - *less : 0;
 
     walk->taken += ns - left;
-    if (cuts->step_count == MOST_STEPS) {
+    if (cuts->step_count == MAX_STEPS) {
         walk->done = true;
         return MP_OK;
     }

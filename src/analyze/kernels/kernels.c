@@ -74,7 +74,7 @@ static enum mp_status place_of(struct pass *pass, const struct mp_batch *batch, 
                        batch->columns[MP_COLUMN_kernel_node][row], &line));
     place.line = line;
     *slot = mp_intern_find(&pass->places, &place, sizeof place);
-    if (!*slot && pass->places.count + 1 >= CALLED_FROM_MOST)
+    if (!*slot && pass->places.count + 1 >= CALLED_FROM_MAX)
         place.line = 0;
     if (!*slot)
         *slot = mp_intern_add(&pass->places, &place, sizeof place);

@@ -46,8 +46,8 @@ struct kernels_row {
     uint64_t device;  /* ordinal; UINT64_MAX: the trace does not say */
     uint64_t calls;
     uint64_t total; /* ns */
-    uint64_t least;
-    uint64_t greatest;
+    uint64_t min;
+    uint64_t max;
     double mean;               /* ns */
     double percent;            /* of the time of all kernels */
     struct launch_shape shape; /* of the launch shape with most time; all 0: not defined */
@@ -58,8 +58,8 @@ struct kernels_row {
     /* For several shapes, percent and waves are means weighted by time. The other members are those
      * of the shape with most time among the shapes whose occupancy is known. */
     struct occupancy occupancy;
-    double least_percent, greatest_percent; /* of occupancy, of one shape */
-    bool tensor_cores;                      /* by name: model/kernels/kernel_rules.def */
+    double min_percent, max_percent; /* of occupancy, of one shape */
+    bool tensor_cores;               /* by name: model/kernels/kernel_rules.def */
 };
 
 struct kernels {

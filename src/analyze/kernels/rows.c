@@ -77,10 +77,10 @@ static void add_shape(struct kernels_row *row, struct kernels_sums *sums,
 
     if (row->shapes)
         row->differing |= differences(&row->shape, shape);
-    if (!row->shapes || launches->tally->total > sums->most) {
+    if (!row->shapes || launches->tally->total > sums->max) {
         row->shape = *shape;
         row->shape_id = launches->shape_id;
-        sums->most = launches->tally->total;
+        sums->max = launches->tally->total;
     }
     row->shapes++;
 }
@@ -94,16 +94,16 @@ static void add_occupancy(struct kernels_row *row, struct kernels_sums *sums,
     if (!launches->shape || !launches->limits ||
         !occupancy_of(launches->shape, launches->limits, &occupancy))
         return;
-    if (!row->has_occupancy || occupancy.percent < row->least_percent)
-        row->least_percent = occupancy.percent;
-    if (!row->has_occupancy || occupancy.percent > row->greatest_percent)
-        row->greatest_percent = occupancy.percent;
+    if (!row->has_occupancy || occupancy.percent < row->min_percent)
+        row->min_percent = occupancy.percent;
+    if (!row->has_occupancy || occupancy.percent > row->max_percent)
+        row->max_percent = occupancy.percent;
     if (row->has_occupancy && (memcmp(occupancy.by, row->occupancy.by, sizeof occupancy.by) != 0 ||
                                occupancy.fills_wave != row->occupancy.fills_wave))
         row->differing |= KERNELS_LIMITS;
-    if (!row->has_occupancy || total > sums->most_known) {
+    if (!row->has_occupancy || total > sums->largest_known) {
         row->occupancy = occupancy;
-        sums->most_known = total;
+        sums->largest_known = total;
     }
     row->has_occupancy = true;
     sums->percent += occupancy.percent * (double)total;
@@ -147,8 +147,8 @@ static void complete_row(struct kernels *kernels, const struct kernels_sums *sum
 
     row->calls = tally->calls;
     row->total = tally->total;
-    row->least = tally->least;
-    row->greatest = tally->greatest;
+    row->min = tally->min;
+    row->max = tally->max;
     row->mean = (double)tally->total / (double)tally->calls;
     row->percent = kernels->total ? 100.0 * (double)tally->total / (double)kernels->total : 0;
     /* With a single shape the sums are exact already. */

@@ -21,8 +21,8 @@ struct kernels_sums {
     struct tally tally;
     double percent, waves; /* times ns */
     uint64_t known;        /* ns of the shapes whose occupancy is known */
-    uint64_t most,
-        most_known; /* ns of the shape with most time among those whose occupancy is known */
+    uint64_t max,
+        largest_known; /* ns of the shape with most time among those whose occupancy is known */
     uint32_t row;
 };
 

@@ -70,7 +70,7 @@ static uint32_t main_activity(const struct lateness_entry *entries, size_t count
 {
     bool is_host =
         cause == LATENESS_HOST || cause == LATENESS_BLOCKED || cause == LATENESS_NO_PROCESSOR;
-    int64_t most = 0;
+    int64_t max = 0;
     uint32_t found = 0;
 
     for (size_t i = 0, end; i < count; i = end) {
@@ -80,8 +80,8 @@ static uint32_t main_activity(const struct lateness_entry *entries, size_t count
                       entries[end].activity == entries[i].activity;
              end++)
             time += entries[end].time;
-        if (entries[i].cause == cause && time > most) {
-            most = time;
+        if (entries[i].cause == cause && time > max) {
+            max = time;
             found = entries[i].activity;
         }
     }

@@ -386,10 +386,10 @@ void layers_put_name(struct mp_buffer *text, const struct layer *layer)
 
 void layers_put_path(struct mp_buffer *text, const struct layers_result *result, uint32_t index)
 {
-    uint32_t path[LAYER_MOST_DEPTH];
+    uint32_t path[LAYER_MAX_DEPTH];
     size_t depth = 0;
 
-    for (uint32_t at = index; at != LAYER_NONE && depth < LAYER_MOST_DEPTH;
+    for (uint32_t at = index; at != LAYER_NONE && depth < LAYER_MAX_DEPTH;
          at = result->layers[at].parent)
         path[depth++] = at;
     while (depth-- > 0) {

@@ -164,7 +164,7 @@ struct layers_result {
     uint64_t iterations; /* outermost instances of the range that was asked for, with work; or
                             those that were found */
     uint64_t unfinished; /* ranges without an end */
-    uint64_t kept;       /* see LAYER_MOST_OTHERS */
+    uint64_t kept;       /* see LAYER_MAX_OTHERS */
     bool has_ranges;     /* the trace has NVTX ranges, or captured paths */
     bool no_calls;       /* the trace has no API calls */
     bool by_position;    /* then `positions`, and no layers */

@@ -119,7 +119,7 @@ static enum mp_status take_item(struct layer_open *open, uint32_t *index)
         open->free_range = open->ranges[*index].next;
         return MP_OK;
     }
-    if (open->range_count >= LAYER_MOST)
+    if (open->range_count >= LAYER_MAX)
         return MP_ERR_LIMIT;
     MP_TRY(mp_reserve((void **)&open->ranges, open->range_count, &open->range_capacity,
                       sizeof *open->ranges));
@@ -149,7 +149,7 @@ static void leave_innermost(struct layer_open *open, struct layer_thread *thread
 {
     if (open->shared_count || thread->generation != open->generation)
         thread->resolved = false;
-    else if (thread->count < LAYER_MOST_DEPTH)
+    else if (thread->count < LAYER_MAX_DEPTH)
         thread->instance = thread->last == LAYER_NONE ? 0 : open->ranges[thread->last].instance;
 }
 
@@ -196,7 +196,7 @@ static void add_shared(struct layer_open *open, uint32_t range)
 {
     size_t at = open->shared_count;
 
-    if (at == LAYER_MOST_SHARED)
+    if (at == LAYER_MAX_SHARED)
         return;
     for (; at && open->ranges[open->shared[at - 1]].sequence > open->ranges[range].sequence; at--)
         open->shared[at] = open->shared[at - 1];
@@ -249,7 +249,7 @@ static enum mp_status enter(struct layer_open *open, uint32_t index, uint32_t ar
     *instance = mp_map_get(&open->others, key);
     if (*instance != MP_MAP_ABSENT)
         return MP_OK;
-    if (open->others.count >= LAYER_MOST_OTHERS) {
+    if (open->others.count >= LAYER_MAX_OTHERS) {
         *instance = range->home;
         open->kept++;
         return MP_OK;
@@ -267,7 +267,7 @@ static enum mp_status resolve(struct layer_open *open, uint32_t index, bool begu
     uint32_t instance = 0;
     size_t at = 0;
 
-    for (unsigned depth = 0; depth < LAYER_MOST_DEPTH; depth++) {
+    for (unsigned depth = 0; depth < LAYER_MAX_DEPTH; depth++) {
         while (at < open->shared_count && !is_shared_with(open, open->shared[at], index))
             at++;
         bool others = at < open->shared_count &&
@@ -315,7 +315,7 @@ static enum mp_status enter_new(struct layer_open *open, uint32_t index, bool wa
 
     if (!was_resolved || open->shared_count)
         return resolve(open, range->thread, begun);
-    if (thread->count > LAYER_MOST_DEPTH)
+    if (thread->count > LAYER_MAX_DEPTH)
         return MP_OK;
     MP_TRY(enter(open, index, thread->instance, begun, &range->instance));
     thread->instance = range->instance;

@@ -12,11 +12,11 @@
  * A range that another thread started is open for a call too, under two conditions: the calling
  * thread has no open push of that domain, and of all threads exactly one start/end range of the
  * domain is open. The range is placed among the thread's own ranges by its begin. At most
- * LAYER_MOST_SHARED such ranges are known at the same time; further ones are left out.
+ * LAYER_MAX_SHARED such ranges are known at the same time; further ones are left out.
  *
  * If a range around another one ends first, the inner range changes its path. It then has an
  * instance in each path. Many ranges that overlap without nesting could make far more instances
- * than there are ranges. After LAYER_MOST_OTHERS such instances a range stays in its first path.
+ * than there are ranges. After LAYER_MAX_OTHERS such instances a range stays in its first path.
  *
  * Memory: 40 bytes an open range and what nvtx/match.h takes for it, and 22 to 43 bytes in a map
  * for each thread, each domain, and each range that is in more than one path.
@@ -34,8 +34,8 @@
 #include "model/trace/quality.h"
 #include "model/trace/ranges.h"
 
-#define LAYER_MOST_SHARED 64
-#define LAYER_MOST_OTHERS (1u << 22)
+#define LAYER_MAX_SHARED 64
+#define LAYER_MAX_OTHERS (1u << 22)
 
 struct layer_range;
 struct layer_thread;
@@ -53,7 +53,7 @@ struct layer_open {
     size_t range_count, range_capacity;
     uint32_t free_range; /* plus 1; 0: none */
     size_t unfinished;   /* open now */
-    uint64_t kept; /* times that a range stayed in its first path because of LAYER_MOST_OTHERS */
+    uint64_t kept;     /* times that a range stayed in its first path because of LAYER_MAX_OTHERS */
     uint64_t sequence; /* ranges begun */
     struct layer_thread *threads;
     size_t thread_count, thread_capacity;
@@ -64,7 +64,7 @@ struct layer_open {
     struct nvtx_match match;    /* items: ranges */
     struct mp_map labels;       /* string ids of domain and name -> label */
     struct mp_map others;       /* first instance of a range and the one around it -> instance */
-    uint32_t shared[LAYER_MOST_SHARED]; /* ranges, by begin: alone in their domain */
+    uint32_t shared[LAYER_MAX_SHARED]; /* ranges, by begin: alone in their domain */
     size_t shared_count;
     uint64_t generation; /* of `shared` */
 };

@@ -15,8 +15,8 @@
 
 #include "base/poison.h"
 
-#define MOST_KERNELS (1u << 31)
-#define LEAST_ROUNDS 3u /* fewer are no sequence that repeats */
+#define MAX_KERNELS (1u << 31)
+#define MIN_ROUNDS  3u /* fewer are no sequence that repeats */
 
 struct launch {
     uint64_t correlation;
@@ -53,7 +53,7 @@ static enum mp_status positions_take_row(struct pass *pass, const struct mp_batc
         pass->names->quality->reversed_times += start != 0;
         return MP_OK;
     }
-    if (count >= MOST_KERNELS)
+    if (count >= MAX_KERNELS)
         return MP_ERR_LIMIT;
     MP_TRY(mp_reserve((void **)&pass->launches, count, &pass->launch_capacity,
                       sizeof *pass->launches));
@@ -219,7 +219,7 @@ static enum mp_status positions_build(struct pass *pass, struct layer_positions 
     positions->kernels = pass->count;
     for (size_t i = 0; i < pass->count; i++)
         positions->total += pass->durations[i];
-    MP_TRY(mp_period_find(pass->shapes, pass->count, LEAST_ROUNDS, &period));
+    MP_TRY(mp_period_find(pass->shapes, pass->count, MIN_ROUNDS, &period));
     MP_TRY(positions_fill(pass, positions, &period));
     return rank(positions);
 }

@@ -129,7 +129,7 @@ enum mp_status layer_tree_label(struct layer_tree *tree, const char *domain, con
 
 static enum mp_status add_node(struct layer_tree *tree, const struct layer_node *node, uint32_t *id)
 {
-    if (tree->node_count >= LAYER_MOST)
+    if (tree->node_count >= LAYER_MAX)
         return MP_ERR_LIMIT;
     MP_TRY(mp_reserve((void **)&tree->nodes, tree->node_count, &tree->node_capacity, sizeof *node));
     *id = (uint32_t)tree->node_count;
@@ -150,7 +150,7 @@ enum mp_status layer_tree_child(struct layer_tree *tree, uint32_t parent, uint32
     uint64_t key = (uint64_t)parent << 32 | label;
 
     *node = parent;
-    if (around->depth == LAYER_MOST_DEPTH)
+    if (around->depth == LAYER_MAX_DEPTH)
         return MP_OK;
     *node = mp_map_get(&tree->node_index, key);
     if (*node != MP_MAP_ABSENT)
@@ -162,7 +162,7 @@ enum mp_status layer_tree_child(struct layer_tree *tree, uint32_t parent, uint32
 enum mp_status layer_tree_instance(struct layer_tree *tree, uint32_t parent, uint32_t node,
                                    bool begun, uint32_t *instance)
 {
-    if (tree->instance_count >= LAYER_MOST)
+    if (tree->instance_count >= LAYER_MAX)
         return MP_ERR_LIMIT;
     MP_TRY(mp_reserve((void **)&tree->instances, tree->instance_count, &tree->instance_capacity,
                       sizeof *tree->instances));

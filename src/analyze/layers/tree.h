@@ -24,9 +24,9 @@
 #include "base/status.h"
 
 /* Greatest nesting of open ranges. A deeper range counts as the innermost one that was kept. */
-#define LAYER_MOST_DEPTH 128
-#define LAYER_NONE       UINT32_MAX
-#define LAYER_MOST       (1u << 30) /* nodes, and instances */
+#define LAYER_MAX_DEPTH 128
+#define LAYER_NONE      UINT32_MAX
+#define LAYER_MAX       (1u << 30) /* nodes, and instances */
 
 /* TensorRT's object in a range's text; ids in names, 0: it does not say. */
 struct layer_info {
@@ -93,7 +93,7 @@ enum mp_status layer_tree_child(struct layer_tree *tree, uint32_t parent, uint32
                                 uint32_t *node);
 
 /* A new instance of the path with one more range, inside the instance `parent`, which must be less
- * than LAYER_MOST_DEPTH deep. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+ * than LAYER_MAX_DEPTH deep. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status layer_tree_enter(struct layer_tree *tree, uint32_t parent, uint32_t label,
                                 bool begun, uint32_t *instance);
 

@@ -69,8 +69,7 @@ static enum mp_status list_labels(struct layers_pass *pass, uint32_t id, uint32_
     const struct captured_path *path = captured_path(&pass->captured, id);
     uint32_t used = 0;
 
-    for (; path && used < CAPTURED_MOST_DEPTH;
-         path = captured_path(&pass->captured, path->parent)) {
+    for (; path && used < CAPTURED_MAX_DEPTH; path = captured_path(&pass->captured, path->parent)) {
         if (is_wanted_domain(pass, path))
             MP_TRY(layer_tree_label(&pass->tree, path->domain, path->name, &labels[used++]));
     }
@@ -87,7 +86,7 @@ static enum mp_status list_labels(struct layers_pass *pass, uint32_t id, uint32_
 static enum mp_status make_place(struct layers_pass *pass, uint32_t launch, uint32_t path,
                                  uint32_t *node)
 {
-    uint32_t labels[CAPTURED_MOST_DEPTH];
+    uint32_t labels[CAPTURED_MAX_DEPTH];
     uint32_t count, first = 0;
 
     MP_TRY(list_labels(pass, path, labels, &count));
@@ -239,7 +238,7 @@ static enum mp_status add_piece(struct layers_pass *pass, const struct activity 
         last->device += activity->duration;
         return MP_OK;
     }
-    if (pass->piece_count >= LAYER_MOST)
+    if (pass->piece_count >= LAYER_MAX)
         return MP_ERR_LIMIT;
     MP_TRY(
         mp_reserve((void **)&pass->pieces, pass->piece_count, &pass->piece_capacity, sizeof *last));
@@ -297,13 +296,13 @@ struct met {
 static enum mp_status reach_instance(struct layers_pass *pass, struct met *met,
                                      const struct layer_piece *piece, uint32_t *instance)
 {
-    uint32_t chain[LAYER_MOST_DEPTH];
+    uint32_t chain[LAYER_MAX_DEPTH];
     uint32_t outer = pass->tree.instances[piece->instance].node;
     uint32_t node = piece->node;
     unsigned count = 0;
 
     *instance = piece->instance;
-    for (; node != outer && count < LAYER_MOST_DEPTH; node = pass->tree.nodes[node].parent) {
+    for (; node != outer && count < LAYER_MAX_DEPTH; node = pass->tree.nodes[node].parent) {
         if (met[node].launch == piece->launch + 1) {
             *instance = met[node].instance;
             break;

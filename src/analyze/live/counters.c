@@ -13,14 +13,14 @@
 enum mp_status live_take_counters(struct live *live, const struct mp_batch *batch)
 {
     if (!live->counters)
-        live->counters = calloc(LIVE_MOST_COUNTERS, sizeof *live->counters);
+        live->counters = calloc(LIVE_MAX_COUNTERS, sizeof *live->counters);
     if (!live->counters)
         return MP_ERR_MEMORY;
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint64_t id = CELL(counter, id), unit = CELL(counter, unit), step = CELL(counter, step);
-        struct live_counter *counter = &live->counters[id % LIVE_MOST_COUNTERS];
+        struct live_counter *counter = &live->counters[id % LIVE_MAX_COUNTERS];
 
-        if (id >= LIVE_MOST_COUNTERS)
+        if (id >= LIVE_MAX_COUNTERS)
             continue;
         *counter = (struct live_counter){
             .device = CELL(counter, device),
@@ -40,7 +40,7 @@ void live_take_samples(struct live *live, const struct mp_batch *batch)
         uint64_t id = CELL(sample, counter);
         double length = (double)CELL(sample, length), value;
 
-        if (id >= LIVE_MOST_COUNTERS || !live->counters[id].name)
+        if (id >= LIVE_MAX_COUNTERS || !live->counters[id].name)
             continue;
         value = sampled_unpack(CELL(sample, value), live->counters[id].step);
         if (!isfinite(value))
@@ -52,7 +52,7 @@ void live_take_samples(struct live *live, const struct mp_batch *batch)
 
 void live_counters_tick(struct live *live)
 {
-    for (size_t i = 0; i < LIVE_MOST_COUNTERS && live->counters; i++) {
+    for (size_t i = 0; i < LIVE_MAX_COUNTERS && live->counters; i++) {
         struct live_counter *counter = &live->counters[i];
 
         if (counter->time > 0)
@@ -64,7 +64,7 @@ void live_counters_tick(struct live *live)
 const struct live_counter *live_next_counter(const struct live *live, uint64_t device,
                                              size_t *position)
 {
-    while (live->counters && *position < LIVE_MOST_COUNTERS) {
+    while (live->counters && *position < LIVE_MAX_COUNTERS) {
         const struct live_counter *counter = &live->counters[(*position)++];
 
         if (counter->name && counter->device == device && isfinite(counter->mean))

@@ -8,7 +8,7 @@
 
 #include "base/poison.h"
 
-#define MOST_STRETCHES 65536u
+#define MAX_STRETCHES 65536u
 
 /* Work comes table by table and stream by stream, so it is in order of time only in part. Therefore
  * the stretches of an interval are kept and counted at its end. If there are too many, the older
@@ -52,7 +52,7 @@ struct live_device *live_device_reach(struct live *live, uint64_t ordinal)
         if (live->devices[i].device == ordinal)
             return &live->devices[i];
     }
-    if (live->device_count == LIVE_MOST_DEVICES)
+    if (live->device_count == LIVE_MAX_DEVICES)
         return NULL;
     live->devices[live->device_count] = (struct live_device){.device = ordinal};
     return &live->devices[live->device_count++];
@@ -70,7 +70,7 @@ enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t beg
     if (!device)
         return MP_OK;
     if (!device->stretches)
-        device->stretches = calloc(MOST_STRETCHES, sizeof *device->stretches);
+        device->stretches = calloc(MAX_STRETCHES, sizeof *device->stretches);
     if (!device->stretches)
         return MP_ERR_MEMORY;
     last = device->count ? &device->stretches[device->count - 1] : NULL;
@@ -79,8 +79,8 @@ enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t beg
             last->end = end;
         return MP_OK;
     }
-    if (device->count == MOST_STRETCHES)
-        count_up(device, MOST_STRETCHES / 2);
+    if (device->count == MAX_STRETCHES)
+        count_up(device, MAX_STRETCHES / 2);
     device->stretches[device->count++] = (struct live_stretch){begin, end};
     return MP_OK;
 }

@@ -13,16 +13,16 @@
 
 /* Powers of two. A chunk has at most 65536 rows, and a table with few rows may come that much later
  * than the others. */
-#define CALLS          (1u << 19) /* recent ones, by the low bits of their ids */
-#define WAITING        (1u << 19) /* work whose layer is not known yet */
-#define FIRST_HISTORY  4u
-#define SMALL_HISTORY  64u
-#define MOST_HISTORY   (1u << 17)       /* entries of one thread */
-#define LARGE_HISTORY  (3 * (1u << 18)) /* of all threads, for histories beyond the small size */
-#define ALL_HISTORY    (1u << 20)       /* of all threads */
-#define MOST_HISTORIES (1u << 16)       /* threads */
-#define PATIENCE       1                /* ticks */
-#define WORTH_A_PASS   8                /* waiting work for each new entry of a history */
+#define CALLS         (1u << 19) /* recent ones, by the low bits of their ids */
+#define WAITING       (1u << 19) /* work whose layer is not known yet */
+#define FIRST_HISTORY 4u
+#define SMALL_HISTORY 64u
+#define MAX_HISTORY   (1u << 17)       /* entries of one thread */
+#define LARGE_HISTORY (3 * (1u << 18)) /* of all threads, for histories beyond the small size */
+#define ALL_HISTORY   (1u << 20)       /* of all threads */
+#define MAX_HISTORIES (1u << 16)       /* threads */
+#define PATIENCE      1                /* ticks */
+#define WORTH_A_PASS  8                /* waiting work for each new entry of a history */
 
 /* Since when a thread is in a range. */
 struct entry {
@@ -84,7 +84,7 @@ static enum mp_status reach_history(struct live *live, uint64_t thread,
 
     *history = NULL;
     if (index == MP_MAP_ABSENT) {
-        if (live->history_count == MOST_HISTORIES ||
+        if (live->history_count == MAX_HISTORIES ||
             live->history_items + FIRST_HISTORY > ALL_HISTORY)
             return MP_OK;
         MP_TRY(mp_reserve((void **)&live->histories, live->history_count, &live->history_capacity,
@@ -100,7 +100,7 @@ static enum mp_status reach_history(struct live *live, uint64_t thread,
 /* Whether `size` more entries are allowed. */
 static bool may_have(const struct live *live, uint32_t size)
 {
-    return size <= MOST_HISTORY &&
+    return size <= MAX_HISTORY &&
            live->history_items + size <= (size > SMALL_HISTORY ? LARGE_HISTORY : ALL_HISTORY);
 }
 
@@ -141,7 +141,7 @@ static enum mp_status reach_layer(struct live *live, uint64_t domain, uint64_t n
     struct live_sums *layers = &live->layers;
 
     *layer = mp_map_get(&layers->known, key_of(domain, name));
-    if (*layer != MP_MAP_ABSENT || layers->count == LIVE_MOST_NAMES)
+    if (*layer != MP_MAP_ABSENT || layers->count == LIVE_MAX_NAMES)
         return MP_OK;
     MP_TRY(mp_reserve((void **)&layers->items, layers->count, &layers->capacity,
                       sizeof *layers->items));
@@ -189,7 +189,7 @@ static struct live_step *reach_step(struct live *live, uint64_t domain, uint64_t
         if (step->domain == domain && step->name == name)
             return step;
     }
-    if (live->step_count == LIVE_MOST_STEPS)
+    if (live->step_count == LIVE_MAX_STEPS)
         return NULL;
     step = &live->steps[live->step_count++];
     step->domain = domain;
@@ -358,7 +358,7 @@ void live_layers_settle(struct live *live)
 {
     size_t count = live->waiting_count;
 
-    if (live->noted * WORTH_A_PASS < count && live->noted < MOST_HISTORY / 4)
+    if (live->noted * WORTH_A_PASS < count && live->noted < MAX_HISTORY / 4)
         return;
     live->noted = 0;
     for (size_t i = 0; i < count; i++) {

@@ -17,7 +17,7 @@ enum mp_status live_init(struct live *live, const struct mp_trace *trace,
     *live = (struct live){.options = *options, .first_new = UINT64_MAX};
     definitions_init(&live->definitions, trace);
     quality_init(&live->quality, trace);
-    live->steps = calloc(LIVE_MOST_STEPS, sizeof *live->steps);
+    live->steps = calloc(LIVE_MAX_STEPS, sizeof *live->steps);
     return live->steps ? live_layers_init(live) : MP_ERR_MEMORY;
 }
 
@@ -88,7 +88,7 @@ static enum mp_status add_kernel(struct live *live, uint64_t shape, uint64_t ns)
 
     live_add(&sums->all, ns);
     if (index == MP_MAP_ABSENT) {
-        if (sums->count == LIVE_MOST_NAMES)
+        if (sums->count == LIVE_MAX_NAMES)
             return MP_OK;
         MP_TRY(
             mp_reserve((void **)&sums->items, sums->count, &sums->capacity, sizeof *sums->items));
@@ -133,13 +133,13 @@ size_t live_top(const struct live_sums *sums, const struct live_sum **top, size_
 
 const struct live_step *live_iteration(const struct live *live)
 {
-    const struct live_step *most = NULL;
+    const struct live_step *max = NULL;
 
     for (size_t i = 0; i < live->step_count; i++) {
-        if (!most || live->steps[i].count > most->count)
-            most = &live->steps[i];
+        if (!max || live->steps[i].count > max->count)
+            max = &live->steps[i];
     }
-    return most;
+    return max;
 }
 
 /* ---- Rows ---- */

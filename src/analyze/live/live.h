@@ -15,7 +15,7 @@
  *     kernel --correlation--> recent call --thread, time--> history: innermost range since then
  *
  * Memory is bounded whatever the length of the trace: 24 MiB of tables, 1 MiB a device, at most 24
- * MiB of history (of at most 65536 threads), and sums by name, of which LIVE_MOST_NAMES are kept.
+ * MiB of history (of at most 65536 threads), and sums by name, of which LIVE_MAX_NAMES are kept.
  * Only the names themselves and the open ranges (nvtx/open.h) grow: about 250 bytes for each thread
  * that ever began a range. Work has no layer if it lies before the history, or if its thread has
  * ranges but no history.
@@ -36,11 +36,11 @@
 #include "model/trace/definitions.h"
 #include "model/trace/quality.h"
 
-#define LIVE_MOST_NAMES    65536u /* of kernels, and of layers; more are in no list */
-#define LIVE_MOST_STEPS    64u    /* names of outermost NVTX ranges; likewise */
-#define LIVE_MOST_DEVICES  64u
-#define LIVE_MOST_COUNTERS 1024u /* that are sampled */
-#define LIVE_NONE          UINT32_MAX
+#define LIVE_MAX_NAMES    65536u /* of kernels, and of layers; more are in no list */
+#define LIVE_MAX_STEPS    64u    /* names of outermost NVTX ranges; likewise */
+#define LIVE_MAX_DEVICES  64u
+#define LIVE_MAX_COUNTERS 1024u /* that are sampled */
+#define LIVE_NONE         UINT32_MAX
 
 struct live_options {
     const char *iteration; /* name of the NVTX ranges that are iterations; NULL: the most frequent
@@ -123,7 +123,7 @@ struct live {
     struct live_sums kernels;
     struct live_sums layers; /* kernels, copies and sets by the innermost range of the launch */
     struct live_copies copies[LIVE_DIRECTIONS];
-    struct live_device devices[LIVE_MOST_DEVICES]; /* in order of appearance */
+    struct live_device devices[LIVE_MAX_DEVICES]; /* in order of appearance */
     size_t device_count;
     struct live_counter *counters; /* by id; owned; NULL: none are sampled */
     struct live_step *steps;       /* owned */

@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define MOST_ROWS 4096 /* kinds times devices; more cannot be real: they go into the last one */
+#define MAX_ROWS 4096 /* kinds times devices; more cannot be real: they go into the last one */
 
 /* ---- Counting ---- */
 
@@ -27,7 +27,7 @@ static enum mp_status reach_row(struct allocations_counting *counting,
         if (row->kind == place->kind && row->device == place->device)
             return MP_OK;
     }
-    if (counting->row_count == MOST_ROWS)
+    if (counting->row_count == MAX_ROWS)
         return MP_OK;
     MP_TRY(mp_reserve((void **)&counting->rows, counting->row_count, &counting->row_capacity,
                       sizeof *row));

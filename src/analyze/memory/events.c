@@ -15,9 +15,9 @@
 
 #include "base/poison.h"
 
-#define MOST_CALL_NS ((UINT64_C(1) << MEMORY_CALL_BITS) - 1)
-#define MOST_SITES   (1u << MEMORY_SITE_BITS)
-#define LAST_SITES   65536u /* of them: of places alone, whoever allocated */
+#define MAX_CALL_NS ((UINT64_C(1) << MEMORY_CALL_BITS) - 1)
+#define MAX_SITES   (1u << MEMORY_SITE_BITS)
+#define LAST_SITES  65536u /* of them: of places alone, whoever allocated */
 
 /* A call, and the range it was made in. */
 struct call {
@@ -184,11 +184,11 @@ static enum mp_status reach_site(struct memory_events *events, const struct memo
     const struct memory_site unknown = {.place = site->place};
     uint32_t id = mp_intern_find(&events->site_pool, site, sizeof *site);
 
-    if (!id && events->site_count >= MOST_SITES - LAST_SITES)
+    if (!id && events->site_count >= MAX_SITES - LAST_SITES)
         site = &unknown;
     if (!id)
         id = mp_intern_add(&events->site_pool, site, sizeof *site);
-    if (!id || id > MOST_SITES)
+    if (!id || id > MAX_SITES)
         return id ? MP_ERR_LIMIT : MP_ERR_MEMORY;
     *index = id - 1;
     if (*index < events->site_count)
@@ -226,7 +226,7 @@ static uint64_t greater(uint64_t a, uint64_t b)
 static void note_reserved(struct memory_pool *pool, uint64_t size)
 {
     pool->reserved = size;
-    pool->most_reserved = greater(pool->most_reserved, size);
+    pool->max_reserved = greater(pool->max_reserved, size);
     pool->has_sizes = true;
 }
 
@@ -274,7 +274,7 @@ static enum mp_status take_pool_of(struct sweep *sweep, const struct merge_row *
         return MP_OK;
     note_reserved(pool, CELL(memory, pool_size));
     pool->used = CELL(memory, pool_used);
-    pool->most_used = greater(pool->most_used, pool->used);
+    pool->max_used = greater(pool->max_used, pool->used);
     return MP_OK;
 }
 
@@ -300,11 +300,11 @@ static enum mp_status find_site(struct sweep *sweep, const struct merge_row *fro
         site.domain = call->domain;
         site.range = call->range;
         site.in_range = call->in_range;
-        event->call_ns = call->duration < MOST_CALL_NS ? call->duration : MOST_CALL_NS;
+        event->call_ns = call->duration < MAX_CALL_NS ? call->duration : MAX_CALL_NS;
         call->duration = 0;
     }
     MP_TRY(reach_site(sweep->events, &site, &index));
-    event->site = index & (MOST_SITES - 1);
+    event->site = index & (MAX_SITES - 1);
     return MP_OK;
 }
 
@@ -324,7 +324,7 @@ static enum mp_status take_memory(struct sweep *sweep, const struct merge_row *f
         return MP_OK;
     if (operation != MP_memory_operation_allocate && operation != MP_memory_operation_release)
         return MP_OK;
-    if (events->count >= MEMORY_MOST)
+    if (events->count >= MEMORY_MAX)
         return MP_ERR_LIMIT;
     MP_TRY(find_site(sweep, from, &event));
     MP_TRY(mp_reserve((void **)&events->items, events->count, &events->capacity, sizeof event));

@@ -26,7 +26,7 @@
 
 #define MEMORY_HOST      UINT64_MAX /* instead of a device: pinned and pageable memory */
 #define MEMORY_NO_POOL   UINT32_MAX
-#define MEMORY_MOST      (UINT32_MAX - 1) /* rows */
+#define MEMORY_MAX       (UINT32_MAX - 1) /* rows */
 #define MEMORY_SITE_BITS 23
 #define MEMORY_CALL_BITS 40 /* of ns: 18 minutes; longer calls count as that */
 
@@ -68,11 +68,11 @@ struct memory_pool {
     uint64_t created;   /* ns; 0: before the recording */
     uint64_t destroyed; /* ns; 0: not seen */
     uint64_t trims;
-    uint64_t threshold;     /* release threshold, from the last record that states it */
-    uint64_t reserved;      /* last size */
-    uint64_t most_reserved; /* greatest one */
-    uint64_t used;          /* last number of bytes in use */
-    uint64_t most_used;
+    uint64_t threshold;    /* release threshold, from the last record that states it */
+    uint64_t reserved;     /* last size */
+    uint64_t max_reserved; /* greatest one */
+    uint64_t used;         /* last number of bytes in use */
+    uint64_t max_used;
     bool has_sizes;
     bool has_threshold;
 };
@@ -103,7 +103,7 @@ struct memory_events_options {
 };
 
 /* Reads the rows. Definitions and quality, which the caller has set up for the trace, are filled in
- * by a pass of their own. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (over MEMORY_MOST rows);
+ * by a pass of their own. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (over MEMORY_MAX rows);
  * memory_events_free is due in any case. */
 enum mp_status memory_events_load(struct memory_events *events, struct mp_trace *trace,
                                   const struct memory_events_options *options,

@@ -158,18 +158,18 @@ static void sink(struct largest *largest, size_t at, size_t count)
     uint32_t *items = largest->items;
 
     for (;;) {
-        size_t least = at;
+        size_t min = at;
 
         for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++) {
-            if (is_larger(largest->events, items[least], items[child]))
-                least = child;
+            if (is_larger(largest->events, items[min], items[child]))
+                min = child;
         }
-        if (least == at)
+        if (min == at)
             return;
         uint32_t held = items[at];
-        items[at] = items[least];
-        items[least] = held;
-        at = least;
+        items[at] = items[min];
+        items[min] = held;
+        at = min;
     }
 }
 

@@ -159,8 +159,8 @@ struct memory_point {
     int64_t change;                 /* bytes; not for steps */
     uint64_t live;                  /* bytes, after the change or at the end of the step */
     uint64_t pool_live;             /* bytes in the pool after the change; not for steps */
-    uint64_t least;                 /* during the step */
-    uint64_t greatest;
+    uint64_t min;                   /* during the step */
+    uint64_t max;
 };
 
 typedef void memory_take_point(void *context, const struct memory_point *point);

@@ -8,8 +8,8 @@
 /* Bytes of a device or pool during a step. */
 struct level {
     uint64_t live;
-    uint64_t least;
-    uint64_t greatest;
+    uint64_t min;
+    uint64_t max;
 };
 
 struct walk {
@@ -44,10 +44,10 @@ static struct level *device_of(const struct walk *walk, uint64_t ordinal)
 static void timeline_add(struct level *level, uint64_t bytes, bool more)
 {
     level->live = more ? level->live + bytes : level->live - bytes;
-    if (level->live > level->greatest)
-        level->greatest = level->live;
-    if (level->live < level->least)
-        level->least = level->live;
+    if (level->live > level->max)
+        level->max = level->live;
+    if (level->live < level->min)
+        level->min = level->live;
 }
 
 /* Adds or subtracts the bytes of an allocation, and says where it was. */
@@ -127,8 +127,7 @@ static void begin_step(const struct steps *steps)
     size_t count = steps->walk.memory->device_count + steps->walk.memory->pool_count;
 
     for (size_t i = 0; i < count; i++)
-        steps->walk.devices[i].least = steps->walk.devices[i].greatest =
-            steps->walk.devices[i].live;
+        steps->walk.devices[i].min = steps->walk.devices[i].max = steps->walk.devices[i].live;
 }
 
 static void hand_over_step(const struct steps *steps, const struct level *level,
@@ -139,8 +138,8 @@ static void hand_over_step(const struct steps *steps, const struct level *level,
         .device = device,
         .pool = pool,
         .live = level->live,
-        .least = level->least,
-        .greatest = level->greatest,
+        .min = level->min,
+        .max = level->max,
     };
 
     steps->walk.take(steps->walk.context, &point);

@@ -219,10 +219,10 @@ static void add_value(struct metrics_row *row, double value)
     row->invocations++;
     if (!isfinite(value))
         return;
-    if (!row->values || value < row->least)
-        row->least = value;
-    if (!row->values || value > row->greatest)
-        row->greatest = value;
+    if (!row->values || value < row->min)
+        row->min = value;
+    if (!row->values || value > row->max)
+        row->max = value;
     row->total += value;
     row->values++;
 }

@@ -41,8 +41,8 @@ struct metrics_row {
     const char *kernel; /* in the wanted style */
     uint64_t invocations;
     uint64_t values; /* executions that have a value; if there are none, the next four are 0 */
-    double least;
-    double greatest;
+    double min;
+    double max;
     double mean;
     double total;
     uint32_t order; /* position of the kernel, by its first execution */

@@ -165,7 +165,7 @@ static enum mp_status list_kinds(struct pass *pass, const struct place *place, u
     const struct captured_path *path = captured_path(&pass->captured, place->path);
 
     *count = 0;
-    for (; path && *count < CAPTURED_MOST_DEPTH;
+    for (; path && *count < CAPTURED_MAX_DEPTH;
          path = captured_path(&pass->captured, path->parent)) {
         uint32_t id, i = 0;
 
@@ -278,7 +278,7 @@ static enum mp_status captured_build(struct pass *pass, struct mp_trace *trace,
     pass->result->quality.undefined += pass->captured.undefined;
     pass->place_of_node = calloc(pass->captured.count, sizeof *pass->place_of_node);
     pass->nodes = calloc(pass->captured.count, sizeof *pass->nodes);
-    list = calloc(CAPTURED_MOST_DEPTH, sizeof *list);
+    list = calloc(CAPTURED_MAX_DEPTH, sizeof *list);
     status = pass->place_of_node && pass->nodes && list
                  ? nvtx_sums_init(&pass->place_sums, pass->captured.count)
                  : MP_ERR_MEMORY;

@@ -132,7 +132,7 @@ static enum mp_status begin_instance(struct pass *pass, const struct nvtx_event 
     struct nvtx_instance instance = {.begin = event->time, .end = NVTX_OPEN, .cut = event->cut};
     struct nvtx_event end;
 
-    if (pass->count >= NVTX_MOST)
+    if (pass->count >= NVTX_MAX)
         return MP_ERR_LIMIT;
     MP_TRY(reach_kind(pass, event, &instance.kind));
     MP_TRY(mp_reserve((void **)&pass->instances, pass->count, &pass->capacity, sizeof instance));

@@ -28,7 +28,7 @@
 #include "model/trace/ranges.h"
 
 #define NVTX_NONE UINT32_MAX
-#define NVTX_MOST (1u << 31) /* ranges */
+#define NVTX_MAX  (1u << 31) /* ranges */
 
 struct nvtx_span {
     uint64_t begin; /* ns */
@@ -87,7 +87,7 @@ struct nvtx_reading {
 };
 
 /* Reads the ranges in a pass of its own, and nothing when there are none. MP_ERR_IO, MP_ERR_MEMORY,
- * MP_ERR_LIMIT (over NVTX_MOST ranges); nvtx_spans_free is due in any case. */
+ * MP_ERR_LIMIT (over NVTX_MAX ranges); nvtx_spans_free is due in any case. */
 enum mp_status nvtx_spans_load(struct nvtx_spans *spans, struct mp_trace *trace,
                                const struct nvtx_reading *reading, struct mp_error *error);
 

@@ -240,7 +240,7 @@ static void add_device(struct overlap_pass *pass, uint32_t slot)
 static enum mp_status add_devices(struct overlap_pass *pass)
 {
     struct overlap *overlap = pass->overlap;
-    uint32_t places[SUMMARY_MOST_DEVICES] = {0};
+    uint32_t places[SUMMARY_MAX_DEVICES] = {0};
 
     overlap->devices = calloc(pass->sweep_count ? pass->sweep_count : 1, sizeof *overlap->devices);
     if (!overlap->devices)

@@ -65,8 +65,8 @@ static void pass_kernels(struct overlap_sweep *sweep, uint64_t ns)
     if (!kernels)
         return;
     sweep->times.kernels[kernels < OVERLAP_LEVELS ? kernels - 1 : OVERLAP_LEVELS - 1] += ns;
-    if (kernels > sweep->times.most_kernels)
-        sweep->times.most_kernels = kernels;
+    if (kernels > sweep->times.peak_kernels)
+        sweep->times.peak_kernels = kernels;
 }
 
 static void sweep_advance(struct overlap_sweep *sweep, struct overlap_lane *lanes, uint64_t to)

@@ -36,7 +36,7 @@ struct overlap_times {
     uint64_t kernels[OVERLAP_LEVELS];   /* in which so many kernels run */
     uint64_t calls[OVERLAP_ACTIVITIES];
     uint64_t total[OVERLAP_ACTIVITIES]; /* durations added up; stays at the greatest number */
-    uint64_t most_kernels;              /* at once, for 1 ns or longer */
+    uint64_t peak_kernels;              /* at once, for 1 ns or longer */
 };
 
 struct overlap_lane {

@@ -9,7 +9,7 @@
 
 #include "base/poison.h"
 
-#define MOST_FUSED 4096 /* calls in one kernel; NCCL's arguments have room for hundreds */
+#define MAX_FUSED 4096 /* calls in one kernel; NCCL's arguments have room for hundreds */
 
 /* A part of kernels or calls that belongs to a carrier; sorted by it, then by time. */
 struct carried {
@@ -209,7 +209,7 @@ static size_t same_carrier(const struct carried *items, size_t count, size_t fir
 static enum mp_status join_carrier(const struct joining *joining, size_t kernel, size_t kernels,
                                    size_t call, size_t calls)
 {
-    if (calls > MOST_FUSED)
+    if (calls > MAX_FUSED)
         calls = 0;
     for (size_t i = 0; i < kernels; i++) {
         size_t index = joining->kernels[kernel + i].index;

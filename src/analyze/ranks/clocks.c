@@ -18,12 +18,12 @@
 
 #include "base/poison.h"
 
-#define MOST_DRIFT 0.0002 /* ns a ns: ten times what crystals have */
-#define STEPS      200    /* of a search that leaves 2/3 each time: down to rounding */
+#define MAX_DRIFT 0.0002 /* ns a ns: ten times what crystals have */
+#define STEPS     200    /* of a search that leaves 2/3 each time: down to rounding */
 
 /* What one instance says of the offset at a moment. All in ns; times since `base`. */
 struct bound {
-    double time, least, most;
+    double time, min, max;
 };
 
 struct bounds {
@@ -33,7 +33,7 @@ struct bounds {
 
 /* The bounds of the offset at time 0 for a given drift. */
 struct gap {
-    double least, most;
+    double min, max;
 };
 
 static struct gap gap_at(const struct bounds *bounds, double drift)
@@ -42,11 +42,11 @@ static struct gap gap_at(const struct bounds *bounds, double drift)
 
     for (size_t i = 0; i < bounds->count; i++) {
         const struct bound *bound = &bounds->items[i];
-        double least = bound->least - drift * bound->time;
-        double most = bound->most - drift * bound->time;
+        double min = bound->min - drift * bound->time;
+        double max = bound->max - drift * bound->time;
 
-        gap.least = least > gap.least ? least : gap.least;
-        gap.most = most < gap.most ? most : gap.most;
+        gap.min = min > gap.min ? min : gap.min;
+        gap.max = max < gap.max ? max : gap.max;
     }
     return gap;
 }
@@ -59,17 +59,17 @@ static double measure_width(const struct bounds *bounds, double drift, double ti
     struct gap gap = gap_at(bounds, drift);
 
     (void)time;
-    return gap.most - gap.least;
+    return gap.max - gap.min;
 }
 
-static double measure_most(const struct bounds *bounds, double drift, double time)
+static double measure_max(const struct bounds *bounds, double drift, double time)
 {
-    return gap_at(bounds, drift).most + drift * time;
+    return gap_at(bounds, drift).max + drift * time;
 }
 
-static double measure_least(const struct bounds *bounds, double drift, double time)
+static double measure_min(const struct bounds *bounds, double drift, double time)
 {
-    return -(gap_at(bounds, drift).least + drift * time);
+    return -(gap_at(bounds, drift).min + drift * time);
 }
 
 /* The drift between `low` and `high` at which the measure is greatest. */
@@ -106,11 +106,10 @@ static double error_at(const struct bounds *bounds, const struct ranks_clock *cl
                        double low, double high)
 {
     double here = clock->offset + clock->drift * time;
-    double most = measure_most(bounds, search_drift(bounds, measure_most, time, low, high), time);
-    double least =
-        -measure_least(bounds, search_drift(bounds, measure_least, time, low, high), time);
+    double max = measure_max(bounds, search_drift(bounds, measure_max, time, low, high), time);
+    double min = -measure_min(bounds, search_drift(bounds, measure_min, time, low, high), time);
 
-    return most - here > here - least ? most - here : here - least;
+    return max - here > here - min ? max - here : here - min;
 }
 
 static void find_line(const struct bounds *bounds, struct ranks_clock *clock)
@@ -122,14 +121,14 @@ static void find_line(const struct bounds *bounds, struct ranks_clock *clock)
         last = bounds->items[i].time > last ? bounds->items[i].time : last;
     clock->known = true;
     clock->instances = bounds->count;
-    clock->drift = search_drift(bounds, measure_width, 0, -MOST_DRIFT, MOST_DRIFT);
+    clock->drift = search_drift(bounds, measure_width, 0, -MAX_DRIFT, MAX_DRIFT);
     gap = gap_at(bounds, clock->drift);
-    clock->offset = (gap.least + gap.most) / 2;
-    clock->possible = gap.least <= gap.most;
+    clock->offset = (gap.min + gap.max) / 2;
+    clock->possible = gap.min <= gap.max;
     if (!clock->possible)
         return;
-    low = search_edge(bounds, clock->drift, -MOST_DRIFT);
-    high = search_edge(bounds, clock->drift, MOST_DRIFT);
+    low = search_edge(bounds, clock->drift, -MAX_DRIFT);
+    high = search_edge(bounds, clock->drift, MAX_DRIFT);
     begin = error_at(bounds, clock, 0, low, high);
     end = error_at(bounds, clock, last, low, high);
     clock->bound = begin > end ? begin : end;
@@ -159,8 +158,8 @@ static enum mp_status add_bound(struct bounds *bounds, const struct extent *ours
                       sizeof *bounds->items));
     bounds->items[bounds->count++] =
         (struct bound){.time = (double)theirs->last_begin,
-                       .least = (double)(ours->last_begin - theirs->first_end),
-                       .most = (double)(ours->first_end - theirs->last_begin)};
+                       .min = (double)(ours->last_begin - theirs->first_end),
+                       .max = (double)(ours->first_end - theirs->last_begin)};
     return MP_OK;
 }
 

@@ -25,12 +25,12 @@
 
 #include "base/poison.h"
 
-#define MOST_SHIFTS_APART 1000   /* tried between hosts, where each try costs a pass */
-#define MOST_DRIFT        0.0002 /* of two clocks: ten times what crystals have */
-#define LEAST_COMMON      3      /* operations that decide between hosts */
-#define SAMPLES           16     /* operations whose overlaps propose shifts on one clock */
-#define MOST_OVERLAPS     4      /* of one of them; one or two in an intact file */
-#define FEW               10     /* one in so many may contradict: a job's end, a lost record */
+#define MAX_SHIFTS_APART 1000   /* tried between hosts, where each try costs a pass */
+#define MAX_DRIFT        0.0002 /* of two clocks: ten times what crystals have */
+#define MIN_COMMON       3      /* operations that decide between hosts */
+#define SAMPLES          16     /* operations whose overlaps propose shifts on one clock */
+#define MAX_OVERLAPS     4      /* of one of them; one or two in an intact file */
+#define FEW              10     /* one in so many may contradict: a job's end, a lost record */
 
 struct lane {
     struct op *ops;
@@ -58,7 +58,7 @@ static int64_t ordinal(const struct lanes *lanes, const struct op *op)
 struct fit {
     bool buffered; /* sends may be */
     size_t pairs, wrong;
-    int64_t least, most; /* ns */
+    int64_t min, max; /* ns */
     bool bounded;
 };
 
@@ -71,16 +71,16 @@ static bool is_same_call(const struct op *a, const struct op *b)
 static void narrow(const struct ranks *ranks, struct fit *fit, const struct op *a,
                    const struct op *b)
 {
-    int64_t least = (int64_t)(a->start - b->end), most = (int64_t)(a->end - b->start);
+    int64_t min = (int64_t)(a->start - b->end), max = (int64_t)(a->end - b->start);
 
     if (a->from == RANKS_NONE && !ranks_is_synchronous(ranks_function(ranks, a->function)))
         return;
     if (fit->buffered && a->rank == a->from)
-        most = INT64_MAX;
+        max = INT64_MAX;
     else if (fit->buffered)
-        least = INT64_MIN;
-    fit->least = !fit->bounded || least > fit->least ? least : fit->least;
-    fit->most = !fit->bounded || most < fit->most ? most : fit->most;
+        min = INT64_MIN;
+    fit->min = !fit->bounded || min > fit->min ? min : fit->min;
+    fit->max = !fit->bounded || max < fit->max ? max : fit->max;
     fit->bounded = true;
 }
 
@@ -107,8 +107,8 @@ static bool is_possible(const struct lane *a, const struct lane *b, const struct
     if (!fit->bounded)
         return true;
     if (a->clock == b->clock)
-        return fit->least <= 0 && fit->most >= 0;
-    return (double)fit->least <= (double)fit->most + span * MOST_DRIFT;
+        return fit->min <= 0 && fit->max >= 0;
+    return (double)fit->min <= (double)fit->max + span * MAX_DRIFT;
 }
 
 /* Takes two operations with one number; one that contradicts the others is only counted. */
@@ -183,7 +183,7 @@ struct search {
     const struct ranks *ranks;
     const struct lanes *lanes;
     const struct lane *a, *b;
-    size_t least_common;
+    size_t min_common;
     size_t found; /* different ones */
     int64_t shift, tried;
     bool any_tried;
@@ -198,7 +198,7 @@ static void try_shift(struct search *search, int64_t shift)
     search->tried = shift;
     search->any_tried = true;
     if (!fits(search->ranks, search->lanes, search->a, search->b, shift, false, &pairs) ||
-        pairs < search->least_common)
+        pairs < search->min_common)
         return;
     search->shift = shift;
     search->found++;
@@ -227,7 +227,7 @@ static void search_overlaps(struct search *search)
 
     for (size_t k = 0; k < SAMPLES; k++) {
         const struct op *op = &b->ops[(b->count - 1) * k / (SAMPLES - 1)];
-        size_t first = find_end(a, op->start), last = first + MOST_OVERLAPS;
+        size_t first = find_end(a, op->start), last = first + MAX_OVERLAPS;
 
         for (size_t i = first; i < a->count && i < last && a->ops[i].start <= op->end; i++)
             try_shift(search, ordinal(search->lanes, &a->ops[i]) - ordinal(search->lanes, op));
@@ -239,12 +239,12 @@ static void search_range(struct search *search)
 {
     const struct lanes *lanes = search->lanes;
     const struct lane *a = search->a, *b = search->b;
-    int64_t least = ordinal(lanes, &a->ops[0]) - ordinal(lanes, &b->ops[b->count - 1]);
-    int64_t most = ordinal(lanes, &a->ops[a->count - 1]) - ordinal(lanes, &b->ops[0]);
+    int64_t min = ordinal(lanes, &a->ops[0]) - ordinal(lanes, &b->ops[b->count - 1]);
+    int64_t max = ordinal(lanes, &a->ops[a->count - 1]) - ordinal(lanes, &b->ops[0]);
 
-    least = least < -MOST_SHIFTS_APART ? -MOST_SHIFTS_APART : least;
-    most = most > MOST_SHIFTS_APART ? MOST_SHIFTS_APART : most;
-    for (int64_t shift = least; shift <= most && search->found < 2; shift++)
+    min = min < -MAX_SHIFTS_APART ? -MAX_SHIFTS_APART : min;
+    max = max > MAX_SHIFTS_APART ? MAX_SHIFTS_APART : max;
+    for (int64_t shift = min; shift <= max && search->found < 2; shift++)
         try_shift(search, shift);
 }
 
@@ -252,13 +252,13 @@ static void search_range(struct search *search)
 static bool search_shift(const struct ranks *ranks, const struct lanes *lanes, const struct lane *a,
                          const struct lane *b, int64_t *shift)
 {
-    struct search search = {.ranks = ranks, .lanes = lanes, .a = a, .b = b, .least_common = 1};
+    struct search search = {.ranks = ranks, .lanes = lanes, .a = a, .b = b, .min_common = 1};
     size_t shorter = a->count < b->count ? a->count : b->count;
 
     if (a->clock == b->clock) {
         search_overlaps(&search);
     } else {
-        search.least_common = shorter / 4 > LEAST_COMMON ? shorter / 4 : LEAST_COMMON;
+        search.min_common = shorter / 4 > MIN_COMMON ? shorter / 4 : MIN_COMMON;
         search_range(&search);
     }
     *shift = search.found ? search.shift : 0;
@@ -305,7 +305,7 @@ static void apply_shift(const struct lanes *lanes, struct lane *lane, int64_t ra
 /* Finds the shifts of the lanes that belong together, and applies them. */
 static enum mp_status place_lanes(struct ranks *ranks, struct lanes *lanes)
 {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
 
     for (size_t i = 0; i < lanes->count; i++) {
         struct lane *lane = &lanes->lanes[i];
@@ -321,12 +321,12 @@ static enum mp_status place_lanes(struct ranks *ranks, struct lanes *lanes)
         lane->placed |= !common;
         if (!lane->placed)
             drop_lane(ranks, lane);
-        else if (lane->count && ordinal(lanes, &lane->ops[0]) + lane->shift < least)
-            least = ordinal(lanes, &lane->ops[0]) + lane->shift;
+        else if (lane->count && ordinal(lanes, &lane->ops[0]) + lane->shift < min)
+            min = ordinal(lanes, &lane->ops[0]) + lane->shift;
     }
     for (size_t i = 0; i < lanes->count; i++) {
         if (lanes->lanes[i].placed)
-            apply_shift(lanes, &lanes->lanes[i], least < 1 ? 1 - least : 0);
+            apply_shift(lanes, &lanes->lanes[i], min < 1 ? 1 - min : 0);
     }
     return MP_OK;
 }

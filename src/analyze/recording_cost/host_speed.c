@@ -7,9 +7,9 @@
 #include "base/poison.h"
 
 #define USUAL_LAUNCH_NS 5000.0 /* median of a recorded launch where the built-in costs are from */
-#define LEAST_LAUNCHES  50     /* fewer do not tell */
-#define LEAST_SPEED     0.1
-#define MOST_SPEED      1.5
+#define MIN_LAUNCHES    50     /* fewer do not tell */
+#define MIN_SPEED       0.1
+#define MAX_SPEED       1.5
 
 static bool launches_kernel(const struct deps_activity *work)
 {
@@ -34,7 +34,7 @@ static enum mp_status usual_launch(const struct deps *deps, double stack, double
         less = call->flags & DEPS_STACKED ? (uint64_t)stack : 0;
         times[count++] = call->end > call->begin + less ? call->end - call->begin - less : 0;
     }
-    *usual = count < LEAST_LAUNCHES ? 0 : (double)statistics_of(times, count).p50;
+    *usual = count < MIN_LAUNCHES ? 0 : (double)statistics_of(times, count).p50;
     free(times);
     return MP_OK;
 }
@@ -52,7 +52,7 @@ enum mp_status recording_cost_scale_host(const struct deps *deps, struct costs *
     if (usual <= 0)
         return MP_OK;
     speed = usual / USUAL_LAUNCH_NS;
-    speed = speed < LEAST_SPEED ? LEAST_SPEED : speed > MOST_SPEED ? MOST_SPEED : speed;
+    speed = speed < MIN_SPEED ? MIN_SPEED : speed > MAX_SPEED ? MAX_SPEED : speed;
     for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
         *on_host[i] *= speed;
     return MP_OK;

@@ -34,14 +34,13 @@ static int compare_gains(const void *left, const void *right)
 }
 
 /* Keeps the `most` greatest gains, greatest first. */
-static void insert(struct deps_gain *gains, size_t most, size_t *found,
-                   const struct deps_gain *gain)
+static void insert(struct deps_gain *gains, size_t max, size_t *found, const struct deps_gain *gain)
 {
     size_t at;
 
-    if (*found == most && gains[most - 1].gain >= gain->gain)
+    if (*found == max && gains[max - 1].gain >= gain->gain)
         return;
-    if (*found < most)
+    if (*found < max)
         (*found)++;
     for (at = *found - 1; at && gains[at - 1].gain < gain->gain; at--)
         gains[at] = gains[at - 1];
@@ -52,7 +51,7 @@ static void insert(struct deps_gain *gains, size_t most, size_t *found,
  * a smaller estimate need not be tried. */
 static enum mp_status try_names(struct replay *replay, const struct deps_windows *windows,
                                 struct deps_gain *candidates, size_t count, struct deps_gain *gains,
-                                size_t most, size_t *found)
+                                size_t max, size_t *found)
 {
     static const struct deps_change half = {.kind = DEPS_SCALE, .factor = 0.5};
     const struct deps_change **by_name = replay->changes->by_name;
@@ -63,7 +62,7 @@ static enum mp_status try_names(struct replay *replay, const struct deps_windows
         enum mp_status status;
         uint64_t after;
 
-        if (*found == most && candidates[i].gain < gains[most - 1].gain)
+        if (*found == max && candidates[i].gain < gains[max - 1].gain)
             break;
         by_name[candidates[i].name] = &half;
         status = solve_all(replay, windows, &after);
@@ -71,7 +70,7 @@ static enum mp_status try_names(struct replay *replay, const struct deps_windows
         if (status)
             return status;
         candidates[i].gain = after < before ? before - after : 0;
-        insert(gains, most, found, &candidates[i]);
+        insert(gains, max, found, &candidates[i]);
     }
     return MP_OK;
 }
@@ -97,8 +96,8 @@ static struct deps_gain *list_candidates(const struct deps_result *result, size_
 }
 
 enum mp_status deps_top_gains(const struct deps *deps, const struct deps_windows *windows,
-                              const struct deps_result *result, struct deps_gain *gains,
-                              size_t most, size_t *found)
+                              const struct deps_result *result, struct deps_gain *gains, size_t max,
+                              size_t *found)
 {
     struct deps_resolved resolved = {.by_name = NULL};
     struct deps_order order = {.points = NULL};
@@ -114,8 +113,8 @@ enum mp_status deps_top_gains(const struct deps *deps, const struct deps_windows
         replay.moments = malloc((deps_point_count(deps) + (size_t)1) * sizeof *replay.moments);
     if (!replay.moments || !candidates)
         status = MP_ERR_MEMORY;
-    else if (most)
-        status = try_names(&replay, windows, candidates, count, gains, most, found);
+    else if (max)
+        status = try_names(&replay, windows, candidates, count, gains, max, found);
     free(replay.moments);
     free(candidates);
     deps_order_free(&order);

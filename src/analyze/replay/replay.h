@@ -131,7 +131,7 @@ struct deps_gain {
  * `gains`. *found says how many there are. `result` is the critical path of the windows.
  * MP_ERR_MEMORY. */
 enum mp_status deps_top_gains(const struct deps *deps, const struct deps_windows *windows,
-                              const struct deps_result *result, struct deps_gain *gains,
-                              size_t most, size_t *found);
+                              const struct deps_result *result, struct deps_gain *gains, size_t max,
+                              size_t *found);
 
 #endif

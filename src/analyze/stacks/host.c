@@ -6,12 +6,12 @@
 
 #include "base/poison.h"
 
-#define MOST_PASSED 256u /* calls without a stack that are passed over */
+#define MAX_PASSED 256u /* calls without a stack that are passed over */
 
 /* The stack of the nearest call from `at` on, up to `end`, forwards or backwards; 0: none. */
 static uint32_t nearest(const struct stacks_host *host, uint32_t at, uint32_t end, int step)
 {
-    for (uint32_t passed = 0; at != end && passed < MOST_PASSED; at += (uint32_t)step, passed++) {
+    for (uint32_t passed = 0; at != end && passed < MAX_PASSED; at += (uint32_t)step, passed++) {
         uint64_t correlation = host->deps->activities[at].correlation;
         uint32_t stack = correlation ? call_stacks_of_call(host->stacks, correlation) : 0;
 

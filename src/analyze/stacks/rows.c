@@ -225,22 +225,22 @@ static enum mp_status put_in_order(struct stacks_result *result)
 
 /* ---- As many as somebody holds ---- */
 
-static double share(uint64_t part, uint64_t of, double least)
+static double share(uint64_t part, uint64_t of, double min)
 {
     double is = of ? (double)part / (double)of : 0;
 
-    return is > least ? is : least;
+    return is > min ? is : min;
 }
 
-static double greatest_share(const struct stacks_result *result, uint32_t node)
+static double max_share(const struct stacks_result *result, uint32_t node)
 {
     const struct stacks_weights *of = &result->all;
     const struct stacks_weights *is = &result->nodes[node].total;
-    double most = share(is->device, of->device, share(is->calls, of->calls, 0));
+    double max = share(is->device, of->device, share(is->calls, of->calls, 0));
 
-    most = share(is->launches, of->launches, share(is->waiting, of->waiting, most));
-    most = share(is->critical, of->critical, share(is->host, of->host, most));
-    return share(is->sampled, of->sampled, most);
+    max = share(is->launches, of->launches, share(is->waiting, of->waiting, max));
+    max = share(is->critical, of->critical, share(is->host, of->host, max));
+    return share(is->sampled, of->sampled, max);
 }
 
 /* Of equal ones the earlier node, which is not inside of the other. */
@@ -248,25 +248,25 @@ static int compare_shares(const void *a, const void *b, void *context)
 {
     uint32_t x = *(const uint32_t *)a;
     uint32_t y = *(const uint32_t *)b;
-    double share_x = greatest_share(context, x);
-    double share_y = greatest_share(context, y);
+    double share_x = max_share(context, x);
+    double share_y = max_share(context, y);
 
     return share_x != share_y ? (share_x < share_y ? 1 : -1) : x < y ? -1 : x > y;
 }
 
-enum mp_status stacks_keep_nodes(struct stacks_result *result, size_t most)
+enum mp_status stacks_keep_nodes(struct stacks_result *result, size_t max)
 {
     uint32_t *by_share;
     bool *kept;
     size_t count = 0;
 
-    if (result->node_count <= most)
+    if (result->node_count <= max)
         return MP_OK;
     by_share = numbers(result->node_count);
     kept = calloc(result->node_count, sizeof *kept);
     if (by_share && kept) {
         qsort_r(by_share, result->node_count, sizeof *by_share, compare_shares, result);
-        for (size_t i = 0; i < most; i++)
+        for (size_t i = 0; i < max; i++)
             kept[by_share[i]] = true;
         for (size_t i = 0; i < result->node_count; i++)
             if (kept[result->in_order[i]])

@@ -90,7 +90,7 @@ void stacks_free(struct stacks_result *result);
 
 /* Keeps the `most` nodes of the tree that have the greatest share of any weight, in their order.
  * What a node is inside of has no smaller share, and stays too. MP_ERR_MEMORY. */
-enum mp_status stacks_keep_nodes(struct stacks_result *result, size_t most);
+enum mp_status stacks_keep_nodes(struct stacks_result *result, size_t max);
 
 /* In percent of all device time; 0 if there is none. */
 double stacks_percent(const struct stacks_result *result, uint64_t device);

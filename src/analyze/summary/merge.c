@@ -29,7 +29,7 @@ static enum mp_status keep_part(struct merged_group *group, const struct summary
 static enum mp_status add_row(struct merged_group *group, const struct summary_row *row,
                               uint32_t process, bool keep)
 {
-    const struct tally tally = {row->calls, row->total, row->least, row->greatest};
+    const struct tally tally = {row->calls, row->total, row->min, row->max};
     uint32_t name = mp_intern_add(&group->names, row->name, strlen(row->name));
 
     if (!name)

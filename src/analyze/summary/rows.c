@@ -13,8 +13,8 @@ void summary_row_fill(struct summary_row *row, const char *name, const struct ta
         .name = name,
         .calls = tally->calls,
         .total = tally->total,
-        .least = tally->least,
-        .greatest = tally->greatest,
+        .min = tally->min,
+        .max = tally->max,
         .mean = (double)tally->total / (double)tally->calls,
         .percent = group_total ? 100.0 * (double)tally->total / (double)group_total : 0,
     };

@@ -11,8 +11,8 @@ struct summary_row {
     const char *name; /* not owned */
     uint64_t calls;
     uint64_t total; /* ns */
-    uint64_t least;
-    uint64_t greatest;
+    uint64_t min;
+    uint64_t max;
     double mean;    /* ns */
     double percent; /* of the group's total */
 };

@@ -14,7 +14,7 @@
 struct pass {
     struct running *running;
     struct definitions definitions;
-    uint64_t most;
+    uint64_t max;
     uint64_t found;    /* rows without times; item i % MAX_RUNNING is the last of them */
     struct dense ends; /* uint64_t, by stream: the greatest end */
 };
@@ -101,7 +101,7 @@ static void keep_last(struct pass *pass)
 {
     struct running *running = pass->running;
     struct running_work items[MAX_RUNNING];
-    uint64_t count = pass->found < pass->most ? pass->found : pass->most;
+    uint64_t count = pass->found < pass->max ? pass->found : pass->max;
 
     count = count < MAX_RUNNING ? count : MAX_RUNNING;
     for (uint64_t i = 0; i < count; i++)
@@ -140,14 +140,14 @@ static enum mp_status read_pass(struct pass *pass, struct mp_trace *trace, bool 
     return reading_run(&reading, error);
 }
 
-enum mp_status running_build(struct mp_trace *trace, uint64_t most, struct running *running,
+enum mp_status running_build(struct mp_trace *trace, uint64_t max, struct running *running,
                              struct mp_error *error)
 {
-    struct pass pass = {.running = running, .most = most};
+    struct pass pass = {.running = running, .max = max};
     enum mp_status status;
 
     *running = (struct running){.count = 0};
-    if (!most)
+    if (!max)
         return MP_OK;
     definitions_init(&pass.definitions, trace);
     dense_init(&pass.ends, sizeof(uint64_t), definitions_limit(trace));

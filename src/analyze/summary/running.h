@@ -28,7 +28,7 @@ struct running {
 
 /* Reads at most `most` of them. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. running_free gives
  * back in any case. */
-enum mp_status running_build(struct mp_trace *trace, uint64_t most, struct running *running,
+enum mp_status running_build(struct mp_trace *trace, uint64_t max, struct running *running,
                              struct mp_error *error);
 
 void running_free(struct running *running);

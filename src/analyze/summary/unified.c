@@ -12,8 +12,8 @@
 
 #include "base/poison.h"
 
-#define NO_DEVICE    UINT64_MAX
-#define MOST_DEVICES 1024 /* more cannot be real: they count as unknown */
+#define NO_DEVICE   UINT64_MAX
+#define MAX_DEVICES 1024 /* more cannot be real: they count as unknown */
 
 struct pass {
     struct unified *unified;
@@ -75,7 +75,7 @@ static enum mp_status reach_device(struct unified *unified, uint64_t id,
         if ((*device)->device == id)
             return MP_OK;
     }
-    if (unified->device_count == MOST_DEVICES)
+    if (unified->device_count == MAX_DEVICES)
         return MP_OK; /* the last one */
     devices = reallocarray(unified->devices, unified->device_count + 1, sizeof *devices);
     if (!devices)
@@ -115,10 +115,10 @@ static enum unified_row_index row_of(uint64_t kind)
 
 static void unified_add(struct unified_row *row, uint64_t value, uint64_t duration)
 {
-    if (!row->count || value < row->least)
-        row->least = value;
-    if (value > row->greatest)
-        row->greatest = value;
+    if (!row->count || value < row->min)
+        row->min = value;
+    if (value > row->max)
+        row->max = value;
     row->count++;
     row->total += value;
     row->time += duration;

@@ -32,12 +32,12 @@ enum unified_row_index {
 };
 
 struct unified_row {
-    uint64_t count;    /* records: transfers, groups of faults, ... */
-    uint64_t total;    /* bytes; GPU_FAULTS: number of faults; THROTTLES: nothing */
-    uint64_t least;    /* of one record; meaningless without records */
-    uint64_t greatest; /* of one record */
-    double mean;       /* of one record */
-    uint64_t time;     /* ns, added up */
+    uint64_t count; /* records: transfers, groups of faults, ... */
+    uint64_t total; /* bytes; GPU_FAULTS: number of faults; THROTTLES: nothing */
+    uint64_t min;   /* of one record; meaningless without records */
+    uint64_t max;   /* of one record */
+    double mean;    /* of one record */
+    uint64_t time;  /* ns, added up */
 };
 
 struct unified_device {

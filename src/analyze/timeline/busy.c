@@ -39,18 +39,18 @@ static void sink(struct merging *merging, size_t at)
     struct row *rows = merging->rows;
 
     for (;;) {
-        size_t least = at;
+        size_t min = at;
 
         for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < merging->count; child++) {
-            if (rows[child].at->begin < rows[least].at->begin)
-                least = child;
+            if (rows[child].at->begin < rows[min].at->begin)
+                min = child;
         }
-        if (least == at)
+        if (min == at)
             return;
         struct row held = rows[at];
-        rows[at] = rows[least];
-        rows[least] = held;
-        at = least;
+        rows[at] = rows[min];
+        rows[min] = held;
+        at = min;
     }
 }
 

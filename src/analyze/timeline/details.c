@@ -18,7 +18,7 @@
 #define SIZE_BYTES   24
 
 /* Activities of one stream with the same begin that are compared; no real trace has more. */
-#define MOST_TIES 4096
+#define MAX_TIES 4096
 
 /* A position among the events that begin when the last row of a lane did: events before `at` have
  * their detail. */
@@ -161,7 +161,7 @@ static uint32_t find_event(struct pass *pass, const struct row_of_work *row)
         return TIMELINE_NONE;
     start = start_of(pass, lane, row->begin);
     end = pass->deps->lanes[lane].first + pass->deps->lanes[lane].count;
-    for (uint32_t i = start; i < end && i - start < MOST_TIES && all[i].begin == row->begin; i++) {
+    for (uint32_t i = start; i < end && i - start < MAX_TIES && all[i].begin == row->begin; i++) {
         uint32_t event = pass->timeline->event_of[i];
 
         if (event != TIMELINE_NONE && all[i].end == row->end && all[i].kind == row->kind &&

@@ -29,8 +29,8 @@ unsigned timeline_levels_of(uint32_t events)
 }
 
 /* The name with the greatest sum among those of the events; clears the sums. */
-static uint32_t take_greatest(const struct timeline *timeline, const struct timeline_event *events,
-                              uint64_t count, uint64_t *sums)
+static uint32_t take_largest(const struct timeline *timeline, const struct timeline_event *events,
+                             uint64_t count, uint64_t *sums)
 {
     uint32_t best = timeline->kinds[events[0].kind].name;
 
@@ -56,7 +56,7 @@ static struct timeline_group group_of(const struct timeline *timeline,
         group.busy += events[i].duration;
         sums[timeline->kinds[events[i].kind].name] += events[i].duration;
     }
-    group.name = take_greatest(timeline, events, count, sums);
+    group.name = take_largest(timeline, events, count, sums);
     return group;
 }
 

@@ -21,7 +21,7 @@ static uint8_t row_for(const struct timeline_event *event, uint64_t *ends, uint3
 
     while (row < *used && ends[row] > event->begin)
         row++;
-    if (row == TIMELINE_MOST_ROWS)
+    if (row == TIMELINE_MAX_ROWS)
         return LEFT_OUT;
     if (row == *used)
         ++*used;
@@ -32,7 +32,7 @@ static uint8_t row_for(const struct timeline_event *event, uint64_t *ends, uint3
 /* Rows of all events; how many there are. */
 static uint32_t assign_rows(struct timeline *timeline, struct timeline_strip *strip)
 {
-    uint64_t ends[TIMELINE_MOST_ROWS];
+    uint64_t ends[TIMELINE_MAX_ROWS];
     uint32_t used = 0;
 
     for (size_t i = 0; i < strip->count; i++) {
@@ -133,12 +133,12 @@ static enum mp_status order_ranges(struct ranges *ranges, uint32_t thread)
     const struct nvtx_thread *owner = &ranges->spans->threads[thread];
     uint32_t end = owner->first_lane + owner->lane_count;
     uint32_t *scratch;
-    size_t most = 0;
+    size_t max = 0;
 
     for (uint32_t i = owner->first_lane; i < end; i++)
-        most += ranges->spans->lanes[i].count;
-    ranges->order = malloc((most + 1) * sizeof *ranges->order);
-    scratch = malloc((most + 1) * sizeof *scratch);
+        max += ranges->spans->lanes[i].count;
+    ranges->order = malloc((max + 1) * sizeof *ranges->order);
+    scratch = malloc((max + 1) * sizeof *scratch);
     if (!ranges->order || !scratch) {
         free(scratch);
         return MP_ERR_MEMORY;

@@ -104,12 +104,12 @@ static void limit_events(struct build *build)
     uint64_t high = UINT64_MAX;
 
     build->timeline->until = UINT64_MAX;
-    if (total <= build->options->most)
+    if (total <= build->options->max)
         return;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
 
-        if (events_before(build, middle) <= build->options->most)
+        if (events_before(build, middle) <= build->options->max)
             low = middle;
         else
             high = middle;

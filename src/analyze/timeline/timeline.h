@@ -7,7 +7,7 @@
  *              work     kernels, copies, sets, whole graphs
  *     event  one of them; events stand track by track, in order of time
  *
- * If more than TIMELINE_MOST_ROWS events of a lane overlap, the rest is left out and counted. If
+ * If more than TIMELINE_MAX_ROWS events of a lane overlap, the rest is left out and counted. If
  * there are more than timeline_options.most events, the latest are left out and counted.
  *
  * A timeline is made from the event graph (deps.h). An event points to an activity of the graph;
@@ -27,9 +27,9 @@
 #include "base/data/map.h"
 #include "base/status.h"
 
-#define TIMELINE_NONE      UINT32_MAX
-#define TIMELINE_MOST_ROWS 64u /* of a kind in a lane */
-#define TIMELINE_FAN       8u  /* events of a group, and groups of a group */
+#define TIMELINE_NONE     UINT32_MAX
+#define TIMELINE_MAX_ROWS 64u /* of a kind in a lane */
+#define TIMELINE_FAN      8u  /* events of a group, and groups of a group */
 
 /* Kinds of names: those of enum deps_kind, and NVTX ranges. */
 #define TIMELINE_RANGE      DEPS_KINDS
@@ -101,7 +101,7 @@ struct timeline {
 struct timeline_options {
     const struct capture_range *range; /* only what belongs to it; NULL: everything */
     enum names_style style;            /* as the graph's deps_options.style */
-    uint64_t most;                     /* events */
+    uint64_t max;                      /* events */
 };
 
 /* Builds the timeline, with passes over the rows of NVTX, kernels, copies and sets. MP_ERR_IO,

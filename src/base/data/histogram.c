@@ -17,7 +17,7 @@ static unsigned bucket_of(uint64_t number)
     return PARTS + (power - 4) * PARTS + (unsigned)(number >> (power - 4)) - PARTS;
 }
 
-static uint64_t greatest_of(unsigned bucket)
+static uint64_t max_of(unsigned bucket)
 {
     unsigned power;
     uint64_t first;
@@ -56,5 +56,5 @@ uint64_t mp_histogram_percentile(const struct mp_histogram *histogram, unsigned 
         seen += count;
         last = count ? i : last;
     }
-    return greatest_of(last);
+    return max_of(last);
 }

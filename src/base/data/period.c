@@ -83,9 +83,9 @@ static bool is_enough(const struct agreement *agreement, const struct mp_period 
 static void period_choose(const struct agreement *agreement, unsigned repeats,
                           struct mp_period *result)
 {
-    size_t most = agreement->count / repeats;
+    size_t max = agreement->count / repeats;
 
-    for (size_t period = 1; period <= most; period++) {
+    for (size_t period = 1; period <= max; period++) {
         struct mp_period best = {0, 0, 0};
 
         if (agreement->middle + period <= agreement->count)

@@ -8,7 +8,7 @@
 #include "base/poison.h"
 
 #define SHORTEST_RUN 24 /* shorter ones are lengthened by insertion */
-#define MOST_RUNS                                                                                  \
+#define MAX_RUNS                                                                                   \
     96 /* runs that are open at a time; each is over twice as long as the next, so 64 are never    \
           reached */
 
@@ -22,7 +22,7 @@ struct sort {
     uint32_t *scratch;
     mp_sort_before *before;
     const void *context;
-    struct run runs[MOST_RUNS];
+    struct run runs[MAX_RUNS];
     size_t open;
 };
 

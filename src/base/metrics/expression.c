@@ -76,9 +76,9 @@ static enum mp_status find_input(struct parser *parser, size_t bytes, size_t *in
         if (!strncmp(expression->names[i], parser->at, bytes) && !expression->names[i][bytes])
             break;
     }
-    if (i == METRIC_MOST_INPUTS)
+    if (i == METRIC_MAX_INPUTS)
         return mp_error_set(parser->error, MP_ERR_LIMIT, "an expression is made of over %d metrics",
-                            METRIC_MOST_INPUTS);
+                            METRIC_MAX_INPUTS);
     if (i == expression->input_count) {
         memcpy(expression->names[i], parser->at, bytes);
         expression->names[i][bytes] = '\0';
@@ -131,7 +131,7 @@ static enum mp_status parse_number(struct parser *parser, struct part *part)
 
 static void scale(struct part *part, double factor)
 {
-    for (size_t i = 0; i < METRIC_MOST_INPUTS; i++)
+    for (size_t i = 0; i < METRIC_MAX_INPUTS; i++)
         part->above.coefficients[i] *= factor;
 }
 
@@ -180,7 +180,7 @@ static enum mp_status expression_add(const struct parser *parser, struct part *l
 {
     if (left->shape != SHAPE_SUM || right->shape != SHAPE_SUM)
         return fail(parser, "only metrics times numbers can be added, before what stands");
-    for (size_t i = 0; i < METRIC_MOST_INPUTS; i++)
+    for (size_t i = 0; i < METRIC_MAX_INPUTS; i++)
         left->above.coefficients[i] += sign * right->above.coefficients[i];
     return MP_OK;
 }

@@ -22,16 +22,16 @@
 
 #include "base/status.h"
 
-#define METRIC_NAME_BYTES  160 /* of one name, with its NUL */
-#define METRIC_MOST_INPUTS 12  /* distinct names in one expression */
+#define METRIC_NAME_BYTES 160 /* of one name, with its NUL */
+#define METRIC_MAX_INPUTS 12  /* distinct names in one expression */
 
 /* A sum of inputs, each times its coefficient; 0 when it is not in it. */
 struct metric_sum {
-    double coefficients[METRIC_MOST_INPUTS];
+    double coefficients[METRIC_MAX_INPUTS];
 };
 
 struct metric_expression {
-    char names[METRIC_MOST_INPUTS][METRIC_NAME_BYTES]; /* each once */
+    char names[METRIC_MAX_INPUTS][METRIC_NAME_BYTES]; /* each once */
     size_t input_count;
     struct metric_sum above;
     struct metric_sum below; /* when `divided` */
@@ -44,7 +44,7 @@ enum mp_status metric_expression_parse(const char *text, struct metric_expressio
                                        struct mp_error *error);
 
 /* Returns how many inputs the expression has. If `names` is not NULL, it must have room for
- * METRIC_MOST_INPUTS and receives the names, which `expression` owns. */
+ * METRIC_MAX_INPUTS and receives the names, which `expression` owns. */
 size_t metric_expression_inputs(const struct metric_expression *expression, const char **names);
 
 /* The value, given the values of the inputs in the same order. NaN after a division by zero or when

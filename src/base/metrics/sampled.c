@@ -17,7 +17,7 @@
 #define LINEAR  512u /* values up to here are the number of steps */
 #define OCTAVE  256u /* values of each doubling from there on */
 #define OCTAVES 50u
-#define MOST    (LINEAR + OCTAVES * OCTAVE)
+#define MAX     (LINEAR + OCTAVES * OCTAVE)
 
 static const struct sampled_entry entries[] = {
 #define S(name, preset, unit, step, description, other_names)                                      \
@@ -136,7 +136,7 @@ uint16_t sampled_pack(double value, double step)
         steps = (steps - 0.5) / 2 + 0.5; /* the rounding stays half a step of what is left */
         octave++;
     }
-    return (uint16_t)(octave < OCTAVES ? octave * OCTAVE + (unsigned)steps : MOST);
+    return (uint16_t)(octave < OCTAVES ? octave * OCTAVE + (unsigned)steps : MAX);
 }
 
 double sampled_unpack(uint64_t packed, double step)
@@ -147,8 +147,8 @@ double sampled_unpack(uint64_t packed, double step)
         return (double)NAN;
     if (packed < LINEAR)
         return (double)packed * step;
-    if (packed > MOST)
-        packed = MOST;
+    if (packed > MAX)
+        packed = MAX;
     octave = (unsigned)(packed / OCTAVE) - 1;
     return (double)((packed % OCTAVE + OCTAVE) << octave) * step;
 }

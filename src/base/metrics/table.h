@@ -24,7 +24,7 @@
 #include "base/metrics/expression.h"
 #include "base/status.h"
 
-#define METRIC_MOST_CANDIDATES 4 /* the last of which is always the end of the list */
+#define METRIC_MAX_CANDIDATES 4 /* the last of which is always the end of the list */
 
 /* What a value is; the values of the enumeration metric_unit of trace/codec/enums.def. */
 enum metric_unit {
@@ -55,7 +55,7 @@ struct metric_entry {
     /* In order of preference: the first candidate that a GPU has is taken, and its note tells the
      * state (exact or substitute). No candidate at all: nvprof had the metric, and nothing
      * corresponds to it today (state `discontinued`). */
-    struct metric_candidate candidates[METRIC_MOST_CANDIDATES];
+    struct metric_candidate candidates[METRIC_MAX_CANDIDATES];
 };
 
 /* The metric of nvprof, else its event, of this name; static, NULL when there is none. */

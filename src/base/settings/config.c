@@ -51,8 +51,8 @@ static const char *const words_SWITCH[] = {MP_CHOICES_SWITCH(CHOICE_WORD)};
 #define SETTING_CHOICE(name, field, flag, choices, preset, help)                                   \
     ROW(name, field, flag, MP_SETTING_CHOICE, preset, help, .metavariable = "", WORDS(choices))
 #define SETTING_NUMBER(name, field, flag, from, to, unit, preset, help)                            \
-    ROW(name, field, flag, MP_SETTING_NUMBER, preset, help, .metavariable = (unit),                \
-        .least = (from), .greatest = (to))
+    ROW(name, field, flag, MP_SETTING_NUMBER, preset, help, .metavariable = (unit), .min = (from), \
+        .max = (to))
 #define SETTING_TEXT(name, field, flag, metavariable_, preset, help)                               \
     ROW(name, field, flag, MP_SETTING_TEXT, preset, help, .metavariable = (metavariable_))
 #define SETTING_PATTERN(name, field, flag, metavariable_, preset, help)                            \
@@ -70,7 +70,7 @@ const struct mp_setting mp_settings[] = {
 #include "base/settings/config.def"
 };
 const size_t mp_setting_count = sizeof(mp_settings) / sizeof(*mp_settings);
-_Static_assert(sizeof(mp_settings) / sizeof(*mp_settings) <= MP_SETTINGS_MOST, "room for all");
+_Static_assert(sizeof(mp_settings) / sizeof(*mp_settings) <= MP_SETTINGS_MAX, "room for all");
 
 static void *field_of(struct mp_config *config, const struct mp_setting *setting)
 {
@@ -188,7 +188,7 @@ static bool set_number(uint32_t *field, const struct mp_setting *setting, const 
 {
     uint64_t number;
 
-    if (!mp_text_to_u64(text, setting->least, setting->greatest, &number))
+    if (!mp_text_to_u64(text, setting->min, setting->max, &number))
         return false;
     *field = (uint32_t)number;
     return true;
@@ -349,7 +349,7 @@ const char *mp_setting_takes(const struct mp_setting *setting, char *buffer, siz
         append(buffer, size, setting->takes);
         break;
     case MP_SETTING_NUMBER:
-        snprintf(buffer, size, "a number from %u to %u%s%s%s", setting->least, setting->greatest,
+        snprintf(buffer, size, "a number from %u to %u%s%s%s", setting->min, setting->max,
                  *setting->metavariable ? " (" : "", setting->metavariable,
                  *setting->metavariable ? ")" : "");
         break;

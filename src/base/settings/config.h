@@ -12,12 +12,12 @@
 #include "base/log.h"
 #include "base/status.h"
 
-#define MP_SETTINGS_MOST     48
+#define MP_SETTINGS_MAX      48
 #define MP_CONFIG_TEXT_BYTES 4096 /* of a text setting with its NUL: PATH_MAX of Linux */
 
 /* One enum for each list of choices in config.def. */
 #define SETTING_CHOICE(name, field, flag, choices, preset, help)
-#define SETTING_NUMBER(name, field, flag, least, greatest, unit, preset, help)
+#define SETTING_NUMBER(name, field, flag, min, max, unit, preset, help)
 #define SETTING_TEXT(name, field, flag, metavariable, preset, help)
 #define SETTING_PATTERN(name, field, flag, metavariable, preset, help)
 #define SETTING_LIST(name, field, flag, choices, item, preset, help)
@@ -54,8 +54,8 @@ struct mp_config_choice {
  * their enum's value. About 40 KiB without pointers: put it in static or heap memory, not on an
  * application's stack. */
 struct mp_config {
-#define SETTING_CHOICE(name, field, flag, choices, preset, help)               uint32_t field;
-#define SETTING_NUMBER(name, field, flag, least, greatest, unit, preset, help) uint32_t field;
+#define SETTING_CHOICE(name, field, flag, choices, preset, help)        uint32_t field;
+#define SETTING_NUMBER(name, field, flag, min, max, unit, preset, help) uint32_t field;
 #define SETTING_TEXT(name, field, flag, metavariable, preset, help)                                \
     char field[MP_CONFIG_TEXT_BYTES];
 #define SETTING_PATTERN(name, field, flag, metavariable, preset, help)                             \
@@ -88,14 +88,14 @@ struct mp_setting {
     const char *help;         /* one line without a full stop at the end */
     const char *const *words; /* choices, `word_count` of them; NULL without */
     uint32_t word_count;
-    uint32_t least, greatest;        /* of a number */
+    uint32_t min, max;               /* of a number */
     size_t offset;                   /* of the field in struct mp_config */
     bool (*check)(const char *text); /* of a form, and of the text after a choice's colon */
     const char *takes;               /* of a form: what it takes, in words */
 };
 
 extern const struct mp_setting mp_settings[];
-extern const size_t mp_setting_count; /* at most MP_SETTINGS_MOST */
+extern const size_t mp_setting_count; /* at most MP_SETTINGS_MAX */
 
 /* Sets everything to its default. */
 void mp_config_init(struct mp_config *config);

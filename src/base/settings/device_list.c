@@ -14,14 +14,14 @@ static enum mp_status add_device(struct device_list *list, const char *item, siz
 
     if (bytes < sizeof(text)) {
         mp_text_copy(text, bytes + 1, item);
-        if (mp_text_to_u64(text, 0, DEVICE_LIST_MOST - 1, &device)) {
+        if (mp_text_to_u64(text, 0, DEVICE_LIST_MAX - 1, &device)) {
             list->chosen |= (uint64_t)1 << device;
             return MP_OK;
         }
     }
     return mp_error_set(error, MP_ERR_ARGUMENT,
                         "'%.*s' is no device: give 'all' or ordinals from 0 to %d, as in 0,2",
-                        bytes < 40 ? (int)bytes : 40, item, DEVICE_LIST_MOST - 1);
+                        bytes < 40 ? (int)bytes : 40, item, DEVICE_LIST_MAX - 1);
 }
 
 enum mp_status device_list_parse(const char *text, struct device_list *list, struct mp_error *error)
@@ -42,5 +42,5 @@ enum mp_status device_list_parse(const char *text, struct device_list *list, str
 
 bool device_list_has(const struct device_list *list, uint64_t device)
 {
-    return device < DEVICE_LIST_MOST && (list->chosen >> device & 1);
+    return device < DEVICE_LIST_MAX && (list->chosen >> device & 1);
 }

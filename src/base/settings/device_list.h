@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-#define DEVICE_LIST_MOST 64 /* ordinals stay below it */
+#define DEVICE_LIST_MAX 64 /* ordinals stay below it */
 
 struct device_list {
     uint64_t chosen; /* bit n: device n */

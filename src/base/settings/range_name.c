@@ -9,7 +9,7 @@
 
 #include "base/poison.h"
 
-#define MOST_RANGES 4000000000u
+#define MAX_RANGES 4000000000u
 
 size_t mp_range_name_split(const char *text, const char **domain)
 {
@@ -30,7 +30,7 @@ uint32_t mp_repeat_number(const char *text)
 {
     uint64_t number;
 
-    return mp_text_to_u64(text, 1, MOST_RANGES, &number) ? (uint32_t)number : 0;
+    return mp_text_to_u64(text, 1, MAX_RANGES, &number) ? (uint32_t)number : 0;
 }
 
 bool mp_repeat_check(const char *text)

@@ -34,11 +34,11 @@ static bool parse_rate(const char *text, uint32_t *hertz)
         while (behind--)
             scale /= 10;
     }
-    if (!mp_text_to_u64(digits, 0, MP_SAMPLE_MOST_HZ, &whole))
+    if (!mp_text_to_u64(digits, 0, MP_SAMPLE_MAX_HZ, &whole))
         return false;
     whole = whole * unit + fraction * (point ? scale : 0) * unit / 1000;
     *hertz = (uint32_t)whole;
-    return whole >= MP_SAMPLE_LEAST_HZ && whole <= MP_SAMPLE_MOST_HZ;
+    return whole >= MP_SAMPLE_MIN_HZ && whole <= MP_SAMPLE_MAX_HZ;
 }
 
 bool mp_sample_parse(const char *text, struct mp_sample *sample)

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MP_SAMPLE_LEAST_HZ   10u
-#define MP_SAMPLE_MOST_HZ    200000u
+#define MP_SAMPLE_MIN_HZ     10u
+#define MP_SAMPLE_MAX_HZ     200000u
 #define MP_SAMPLE_PRESET_HZ  10000u
 #define MP_SAMPLE_LIST_BYTES 4096
 

@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define MOST_STEPS 1000000000u /* three of them still fit in 32 bits */
+#define MAX_STEPS 1000000000u /* three of them still fit in 32 bits */
 
 static const struct part {
     const char *name;
@@ -36,7 +36,7 @@ static bool parse_part(struct mp_schedule *schedule, unsigned *seen, const char 
 
         if (!mp_text_starts_with(item, part->name))
             continue;
-        if ((*seen & 1u << i) || !mp_text_to_u64(item + strlen(part->name), 0, MOST_STEPS, &number))
+        if ((*seen & 1u << i) || !mp_text_to_u64(item + strlen(part->name), 0, MAX_STEPS, &number))
             return false;
         *seen |= 1u << i;
         *(uint32_t *)(void *)((char *)schedule + part->offset) = (uint32_t)number;

@@ -20,7 +20,7 @@ uint32_t mp_share_percent(const char *text)
         return 0;
     memcpy(digits, text, bytes);
     digits[bytes] = '\0';
-    return mp_text_to_u64(digits, MP_SHARE_LEAST, MP_SHARE_MOST, &percent) ? (uint32_t)percent : 0;
+    return mp_text_to_u64(digits, MP_SHARE_MIN, MP_SHARE_MAX, &percent) ? (uint32_t)percent : 0;
 }
 
 bool mp_share_check(const char *text)

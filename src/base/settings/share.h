@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MP_SHARE_LEAST 1u
-#define MP_SHARE_MOST  75u
+#define MP_SHARE_MIN 1u
+#define MP_SHARE_MAX 75u
 
 /* The percent of "25%" or "25"; 0 when it is none from 1 to 75. */
 uint32_t mp_share_percent(const char *text);

@@ -21,14 +21,14 @@ enum mp_status mp_time_limits_read(struct mp_error *error)
 {
     const char *text = secure_getenv(MP_TIME_DIVISOR);
     uint64_t number = 1;
-    bool valid = !text || !*text || mp_text_to_u64(text, 1, MP_TIME_DIVISOR_MOST, &number);
+    bool valid = !text || !*text || mp_text_to_u64(text, 1, MP_TIME_DIVISOR_MAX, &number);
 
     atomic_store_explicit(&divisor, valid ? (uint32_t)number : 1, memory_order_relaxed);
     if (valid)
         return MP_OK;
     return mp_error_set(error, MP_ERR_ARGUMENT,
                         MP_TIME_DIVISOR "='%.64s' is not valid: takes a number from 1 to %d", text,
-                        MP_TIME_DIVISOR_MOST);
+                        MP_TIME_DIVISOR_MAX);
 }
 
 uint64_t mp_time_limit_ns(enum mp_time_limit limit)

@@ -10,8 +10,8 @@
 
 #include "base/status.h"
 
-#define MP_TIME_DIVISOR      "MINIPROF_TEST_TIME_DIVISOR"
-#define MP_TIME_DIVISOR_MOST 1000
+#define MP_TIME_DIVISOR     "MINIPROF_TEST_TIME_DIVISOR"
+#define MP_TIME_DIVISOR_MAX 1000
 
 enum mp_time_limit {
 #define TIME_LIMIT(name, ns, why) MP_TIME_##name,
@@ -19,7 +19,7 @@ enum mp_time_limit {
     MP_TIME_LIMITS
 };
 
-/* Takes the divisor from the environment: a number from 1 to MP_TIME_DIVISOR_MOST. Without the
+/* Takes the divisor from the environment: a number from 1 to MP_TIME_DIVISOR_MAX. Without the
  * variable, or in a set-user-id program, it is 1. With any other value it is 1 too, and the answer
  * is MP_ERR_ARGUMENT. Called once, before there are threads that wait; until then it is 1. */
 enum mp_status mp_time_limits_read(struct mp_error *error);

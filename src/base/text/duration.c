@@ -15,7 +15,7 @@
 #define FRACTION_DIGITS 9u
 #define FRACTION_ONE    UINT64_C(1000000000) /* 10^FRACTION_DIGITS */
 #define SECOND_NS       UINT64_C(1000000000)
-#define MOST_FACTOR     1000u
+#define MAX_FACTOR      1000u
 
 /* A number with nine digits behind the point, as an integer. */
 struct fixed {
@@ -114,10 +114,10 @@ bool mp_slow_step_parse(const char *text, struct mp_slow_step *slow)
     if (*rest != 'x')
         return false;
     rest = parse_number(rest + 1, &number);
-    if (!rest || *rest || number.whole > MOST_FACTOR)
+    if (!rest || *rest || number.whole > MAX_FACTOR)
         return false;
     slow->factor = (double)number.whole + (double)number.fraction / 1e9;
-    return slow->factor > 0 && slow->factor <= MOST_FACTOR;
+    return slow->factor > 0 && slow->factor <= MAX_FACTOR;
 }
 
 bool mp_slow_step_check(const char *text)

@@ -250,7 +250,7 @@ bool json_read_open(struct json_reader *reader)
     enum json_read_kind kind = json_read_next(reader);
 
     if ((kind != JSON_READ_OBJECT && kind != JSON_READ_ARRAY) ||
-        reader->depth == JSON_READ_MOST_DEPTH)
+        reader->depth == JSON_READ_MAX_DEPTH)
         return fail(reader);
     reader->objects &= ~(UINT32_C(1) << reader->depth);
     reader->objects |= (uint32_t)(kind == JSON_READ_OBJECT) << reader->depth;

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JSON_READ_MOST_DEPTH 16 /* containers in containers; deeper ones are a mistake */
+#define JSON_READ_MAX_DEPTH 16 /* containers in containers; deeper ones are a mistake */
 
 enum json_read_kind {
     JSON_READ_NOTHING, /* the end, or a mistake */

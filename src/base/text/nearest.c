@@ -15,7 +15,7 @@
 #define LENGTH_SCALE                                                                               \
     1024 /* above any length, so that length decides between equal distances only */
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -37,9 +37,9 @@ static unsigned distance_inside(const char *typed, size_t length, const char *na
                                            tolower((unsigned char)name[at]));
 
             diagonal = column[i];
-            column[i] = least(changed, least(column[i], column[i - 1]) + 1);
+            column[i] = min(changed, min(column[i], column[i - 1]) + 1);
         }
-        best = least(best, column[length]);
+        best = min(best, column[length]);
     }
     return best;
 }
@@ -54,9 +54,9 @@ void mp_nearest_offer(struct mp_nearest *nearest, const char *name)
 
     while (at && nearest->distances[at - 1] > distance)
         at--;
-    if (at == MP_NEAREST_MOST)
+    if (at == MP_NEAREST_MAX)
         return;
-    if (nearest->count < MP_NEAREST_MOST)
+    if (nearest->count < MP_NEAREST_MAX)
         nearest->count++;
     for (size_t i = nearest->count - 1; i > at; i--) {
         nearest->items[i] = nearest->items[i - 1];
@@ -66,13 +66,13 @@ void mp_nearest_offer(struct mp_nearest *nearest, const char *name)
     nearest->distances[at] = distance;
 }
 
-const char *mp_nearest_list(const struct mp_nearest *nearest, int most, char *text, size_t size)
+const char *mp_nearest_list(const struct mp_nearest *nearest, int max, char *text, size_t size)
 {
     size_t used = 0;
 
     *text = '\0';
     for (size_t i = 0; i < nearest->count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s'%.*s'", i ? ", " : "", most,
+        used += (size_t)snprintf(text + used, size - used, "%s'%.*s'", i ? ", " : "", max,
                                  nearest->items[i]);
     return text;
 }
@@ -98,11 +98,11 @@ static unsigned distance_of_words(const char *a, size_t a_bytes, const char *b, 
 
         row[0] = i;
         for (size_t j = 1; j <= b_bytes; j++) {
-            row[j] = least(above[j - 1] + !same_letter(a[i - 1], b[j - 1]),
-                           least(above[j], row[j - 1]) + 1);
+            row[j] =
+                min(above[j - 1] + !same_letter(a[i - 1], b[j - 1]), min(above[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
                 same_letter(a[i - 2], b[j - 1]))
-                row[j] = least(row[j], two_above[j - 2] + 1);
+                row[j] = min(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[a_bytes % 3][b_bytes];

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MP_NEAREST_MOST 5
+#define MP_NEAREST_MAX 5
 
 /* Zeroed, with `typed` set, it is ready. The names are not copied: they must outlive it. */
 struct mp_nearest {
     const char *typed;
-    const char *items[MP_NEAREST_MOST]; /* the nearest first; of equal ones the first offered */
-    unsigned distances[MP_NEAREST_MOST];
+    const char *items[MP_NEAREST_MAX]; /* the nearest first; of equal ones the first offered */
+    unsigned distances[MP_NEAREST_MAX];
     size_t count;
 };
 
@@ -21,7 +21,7 @@ struct mp_nearest {
 void mp_nearest_offer(struct mp_nearest *nearest, const char *name);
 
 /* "'a', 'b', 'c'" into `text`; names are cut at `most` bytes. Returns `text`. */
-const char *mp_nearest_list(const struct mp_nearest *nearest, int most, char *text, size_t size);
+const char *mp_nearest_list(const struct mp_nearest *nearest, int max, char *text, size_t size);
 
 /* ---- The one that was meant ---- */
 

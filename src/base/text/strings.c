@@ -39,7 +39,7 @@ bool mp_text_starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-bool mp_text_to_u64(const char *text, uint64_t least, uint64_t greatest, uint64_t *value)
+bool mp_text_to_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
     uint64_t result = 0;
 
@@ -52,7 +52,7 @@ bool mp_text_to_u64(const char *text, uint64_t least, uint64_t greatest, uint64_
             __builtin_add_overflow(result, (uint64_t)(*text - '0'), &result))
             return false;
     }
-    if (result < least || result > greatest)
+    if (result < min || result > max)
         return false;
     *value = result;
     return true;

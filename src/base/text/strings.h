@@ -20,7 +20,7 @@ bool mp_text_starts_with(const char *text, const char *prefix);
 
 /* Reads the whole of `text` as a decimal number from `least` to `greatest`, without sign, space or
  * suffix. If the text is anything else, returns false and leaves *value unchanged. */
-bool mp_text_to_u64(const char *text, uint64_t least, uint64_t greatest, uint64_t *value);
+bool mp_text_to_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 
 /* Walks the items of a comma-separated list. Each call sets *item and *bytes (not NUL-terminated,
  * without the spaces around the item) and moves *cursor; false at the end. Start with *cursor at

@@ -16,7 +16,7 @@
 #define NUMBER_WIDTH   8
 #define OWN_DIGITS     4
 #define GREATEST_WHOLE 1e18 /* from here on in exponent form */
-#define MOST_PLACES    5    /* behind the point, which four digits of 0.01 take */
+#define MAX_PLACES     5    /* behind the point, which four digits of 0.01 take */
 
 /* Prints `value` with `precision` digits behind the point, as nvprof; returns the length. */
 static int print_number(char *out, size_t size, double value, int precision)
@@ -56,8 +56,8 @@ static void separate(char *out, size_t size, const char *digits)
 
 const char *mp_show_places(char *buffer, size_t size, double value, int places)
 {
-    static const double half[MOST_PLACES + 1] = {0.5, 0.05, 5e-3, 5e-4, 5e-5, 5e-6};
-    static const double next[MOST_PLACES + 1] = {0, 999.95, 99.995, 9.9995, 0.99995, 0.099995};
+    static const double half[MAX_PLACES + 1] = {0.5, 0.05, 5e-3, 5e-4, 5e-5, 5e-6};
+    static const double next[MAX_PLACES + 1] = {0, 999.95, 99.995, 9.9995, 0.99995, 0.099995};
     double magnitude = value < 0 ? -value : value;
     char whole[MP_FORMATTED_BYTES];
 
@@ -84,7 +84,7 @@ static const char *print_fitted(char *buffer, size_t size, double value, int wid
     char number[MP_FORMATTED_BYTES];
 
     if (style == MP_STYLE_OWN)
-        mp_show_places(number, sizeof(number), value, value > 0 ? MOST_PLACES : OWN_DIGITS - 1);
+        mp_show_places(number, sizeof(number), value, value > 0 ? MAX_PLACES : OWN_DIGITS - 1);
     else
         fit(number, sizeof(number), value, width);
     snprintf(buffer, size, "%s%s", number, unit);

@@ -8,17 +8,17 @@
 #include "base/poison.h"
 
 struct utf8_form {
-    uint8_t mask;   /* of the first byte */
-    uint8_t bits;   /* its value under the mask */
-    uint32_t least; /* code point that needs this form */
+    uint8_t mask; /* of the first byte */
+    uint8_t bits; /* its value under the mask */
+    uint32_t min; /* code point that needs this form */
 };
 
 static const struct utf8_form forms[] = {
     {0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
 
-static bool is_character(uint32_t code, uint32_t least)
+static bool is_character(uint32_t code, uint32_t min)
 {
-    return code >= least && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    return code >= min && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
 }
 
 size_t utf8_decode(const char *text, size_t bytes, uint32_t *result)
@@ -40,7 +40,7 @@ size_t utf8_decode(const char *text, size_t bytes, uint32_t *result)
         code = code << 6 | ((uint8_t)text[i] & 0x3f);
     }
     *result = code;
-    return is_character(code, forms[length - 1].least) ? length : 0;
+    return is_character(code, forms[length - 1].min) ? length : 0;
 }
 
 size_t utf8_length(const char *text, size_t bytes)

@@ -16,7 +16,7 @@
 
 #include "export/common/format.h"
 
-#define EXPORT_CELLS_MOST 64
+#define EXPORT_CELLS_MAX  64
 #define EXPORT_CELL_BYTES 32
 
 enum export_cell_type {
@@ -38,13 +38,13 @@ struct export_cell {
 };
 
 struct export_cells {
-    struct export_cell items[EXPORT_CELLS_MOST];
+    struct export_cell items[EXPORT_CELLS_MAX];
     size_t count;
-    const char *names[EXPORT_CELLS_MOST][EXPORT_CELL_BYTES]; /* of enumerations, looked up */
-    char keys[EXPORT_CELLS_MOST][EXPORT_CELL_BYTES];
+    const char *names[EXPORT_CELLS_MAX][EXPORT_CELL_BYTES]; /* of enumerations, looked up */
+    char keys[EXPORT_CELLS_MAX][EXPORT_CELL_BYTES];
     const struct mp_table_info *table; /* that the keys are of; NULL: none yet */
     size_t fixed;                      /* of the items; the others are these columns: */
-    uint8_t columns[EXPORT_CELLS_MOST];
+    uint8_t columns[EXPORT_CELLS_MAX];
     enum export_kind kind;
 };
 

@@ -9,8 +9,8 @@
 
 #include "base/poison.h"
 
-#define MOST_VALUE_BYTES (16 << 20)
-#define PATH_BYTES       4352 /* PATH_MAX and what stands before and behind */
+#define MAX_VALUE_BYTES (16 << 20)
+#define PATH_BYTES      4352 /* PATH_MAX and what stands before and behind */
 
 #define MESSAGE_BYTES 81
 
@@ -97,7 +97,7 @@ enum mp_status export_db_open(struct export_db *db, const char *path, struct mp_
 {
     *db = (struct export_db){.path = path};
     MP_TRY(open_handle(db, path, SQLITE_OPEN_READONLY, error));
-    sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES);
+    sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);

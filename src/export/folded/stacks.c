@@ -7,7 +7,7 @@
 
 #include "base/poison.h"
 
-#define MOST_DEPTH 1024 /* of nested ranges of one thread; inner ones are left out */
+#define MAX_DEPTH 1024 /* of nested ranges of one thread; inner ones are left out */
 
 enum mp_status stacks_open(struct stacks *stacks, struct mp_trace *trace, struct mp_error *error)
 {
@@ -81,10 +81,10 @@ bool stacks_add_callers(struct stacks *stacks, uint64_t correlation, uint64_t no
 
 static void add_chain(struct stacks *stacks, uint32_t node)
 {
-    uint32_t kinds[MOST_DEPTH];
+    uint32_t kinds[MAX_DEPTH];
     size_t depth = 0;
 
-    for (; node != NVTX_NONE && depth < MOST_DEPTH; node = stacks->spans.nodes[node].parent)
+    for (; node != NVTX_NONE && depth < MAX_DEPTH; node = stacks->spans.nodes[node].parent)
         kinds[depth++] = stacks->spans.nodes[node].kind;
     for (size_t i = depth; i-- > 0;)
         stacks_add(stacks, mp_intern_get(&stacks->names, stacks->spans.kinds[kinds[i]].name, NULL));
@@ -126,10 +126,10 @@ static bool is_innermost(const struct stacks *stacks, const struct captured_path
 void stacks_add_captured(struct stacks *stacks, uint64_t node)
 {
     const struct captured_node *found = node ? captured_find(&stacks->captured, node) : NULL;
-    const char *names[CAPTURED_MOST_DEPTH];
+    const char *names[CAPTURED_MAX_DEPTH];
     size_t depth = 0;
 
-    for (uint32_t at = found ? found->path : 0; at && depth < CAPTURED_MOST_DEPTH;) {
+    for (uint32_t at = found ? found->path : 0; at && depth < CAPTURED_MAX_DEPTH;) {
         const struct captured_path *path = captured_path(&stacks->captured, at);
 
         if (is_innermost(stacks, path))

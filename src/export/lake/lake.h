@@ -14,7 +14,7 @@
 #include "base/data/buffer.h"
 #include "export/common/format.h"
 
-#define LAKE_MOST_NAME 127 /* bytes of a job's or host's name in the path; more are cut off */
+#define LAKE_MAX_NAME 127 /* bytes of a job's or host's name in the path; more are cut off */
 
 /* Appends where the run of a process goes below OUT, without its rows:
  * "runs/job=J/date=YYYY-MM-DD/host=H/rank=R". A failure sticks to `path`. */

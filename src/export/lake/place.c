@@ -13,7 +13,7 @@
 
 #include "base/poison.h"
 
-#define PART_BYTES (LAKE_MOST_NAME + 1)
+#define PART_BYTES (LAKE_MAX_NAME + 1)
 
 bool lake_is_plain(char character)
 {

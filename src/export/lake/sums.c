@@ -75,10 +75,10 @@ static void fill_numbers(const struct lake *lake, struct lake_sum *sum, struct t
     const struct statistics statistics = statistics_of(sum->durations, sum->count);
     cells[0] = TABLES_NUMBER(sum->count);
     cells[1] = TABLES_NUMBER(total);
-    cells[2] = TABLES_NUMBER(statistics.least);
+    cells[2] = TABLES_NUMBER(statistics.min);
     cells[3] = TABLES_NUMBER(statistics.p50);
     cells[4] = TABLES_NUMBER(statistics.p99);
-    cells[5] = TABLES_NUMBER(statistics.greatest);
+    cells[5] = TABLES_NUMBER(statistics.max);
     if (export_rows_analyses(lake->process->rows)->known)
         cells[6] = TABLES_NUMBER(sum->critical);
 }

@@ -5,11 +5,11 @@
 
 #include "base/poison.h"
 
-#define MOST_SOURCES 32
+#define MAX_SOURCES 32
 
 struct merge {
     struct nvvp_reader *reader;
-    struct nvvp_source *live[MOST_SOURCES]; /* those that are not at their end */
+    struct nvvp_source *live[MAX_SOURCES]; /* those that are not at their end */
     size_t count;
     enum mp_status (*read)(void *context, struct nvvp_source *);
     void *context;
@@ -61,7 +61,7 @@ enum mp_status nvvp_merge(struct nvvp_reader *reader, void *sources, size_t coun
     struct merge merge = {.reader = reader, .read = read, .context = context};
     enum mp_status status;
 
-    for (size_t i = 0; i < count && i < MOST_SOURCES; i++)
+    for (size_t i = 0; i < count && i < MAX_SOURCES; i++)
         merge.live[merge.count++] = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
     status = merge_run(&merge, take);
     for (size_t i = 0; i < count; i++) {

@@ -104,8 +104,8 @@ static const struct nvvp_plain_kind marker_with_data = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-#define MOST_SOURCES 16
-_Static_assert(COUNT(events) < MOST_SOURCES && COUNT(definitions) < MOST_SOURCES, "and markers");
+#define MAX_SOURCES 16
+_Static_assert(COUNT(events) < MAX_SOURCES && COUNT(definitions) < MAX_SOURCES, "and markers");
 
 /* ---- Statements ---- */
 
@@ -399,7 +399,7 @@ static enum mp_status check_origin(const struct nvvp_reader *reader)
 static enum mp_status merge(struct nvvp_plain *plain, const struct nvvp_plain_kind *kinds,
                             size_t kind_count, bool with_markers)
 {
-    struct nvvp_plain_source sources[MOST_SOURCES];
+    struct nvvp_plain_source sources[MAX_SOURCES];
     bool data = export_db_has_table(&plain->reader->db, "CUPTI_ACTIVITY_KIND_MARKER_DATA");
     enum mp_status status = MP_OK;
     size_t count = 0;

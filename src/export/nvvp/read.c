@@ -40,7 +40,7 @@ static enum mp_status look_at(struct nvvp_reader *reader, const char *path)
     MP_TRY(mp_open_file(path, &fd, &bytes, reader->error));
     promised = promised_bytes(fd);
     close(fd);
-    reader->most_rows = bytes;
+    reader->max_rows = bytes;
     if (!bytes)
         return mp_error_set(reader->error, MP_ERR_FORMAT, "'%.150s' is empty", path);
     if (!nvvp_is(path))

@@ -13,7 +13,7 @@ struct nvvp_reader {
     struct mp_error *error;
     int fd;                   /* of the trace; the caller's */
     struct mp_writer *writer; /* NULL before nvvp_start_trace */
-    uint64_t most_rows;       /* that a table can have in a file of this size */
+    uint64_t max_rows;        /* that a table can have in a file of this size */
 };
 
 enum mp_status nvvp_read_ours(struct nvvp_reader *reader);

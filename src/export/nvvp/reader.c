@@ -51,7 +51,7 @@ enum mp_status nvvp_start_trace(struct nvvp_reader *reader, struct mp_buffer *he
 enum mp_status nvvp_next_row(const struct nvvp_reader *reader, sqlite3_stmt *statement,
                              uint64_t *rows)
 {
-    if (++*rows > reader->most_rows)
+    if (++*rows > reader->max_rows)
         return mp_error_set(reader->error, MP_ERR_DAMAGED,
                             "'%.150s' is damaged: a table has more rows than the file has room for",
                             reader->db.path);

@@ -10,13 +10,13 @@
 
 #define FIRST_ROWS 64u
 
-enum mp_status cells_grow(struct cells *cells, uint32_t most)
+enum mp_status cells_grow(struct cells *cells, uint32_t max)
 {
     uint32_t capacity = cells->capacity ? cells->capacity * 2 : FIRST_ROWS;
     uint64_t *values;
 
-    if (capacity > most)
-        capacity = most;
+    if (capacity > max)
+        capacity = max;
     values = reallocarray(cells->values, capacity, sizeof *values);
     if (!values)
         return MP_ERR_MEMORY;

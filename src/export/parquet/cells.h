@@ -21,7 +21,7 @@ struct cells {
 };
 
 /* Room for one more row, and for at most `most`; MP_ERR_MEMORY. */
-enum mp_status cells_grow(struct cells *cells, uint32_t most);
+enum mp_status cells_grow(struct cells *cells, uint32_t max);
 
 /* Adds a text; `valid` is room for one that must be made valid. MP_ERR_MEMORY. */
 enum mp_status cells_add_text(struct cells *cells, const char *text, size_t bytes,

@@ -24,19 +24,19 @@ static int64_t difference(uint64_t a, uint64_t b, unsigned bits)
 static int64_t take_differences(const uint64_t *values, uint32_t count, unsigned bits,
                                 uint64_t *differences)
 {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
 
     for (uint32_t i = 0; i < count; i++) {
         int64_t one = difference(values[i + 1], values[i], bits);
 
         differences[i] = (uint64_t)one;
-        least = one < least ? one : least;
+        min = one < min ? one : min;
     }
     for (uint32_t i = 0; i < count; i++)
-        differences[i] -= (uint64_t)least;
+        differences[i] -= (uint64_t)min;
     for (uint32_t i = count; i < BLOCK; i++)
         differences[i] = 0;
-    return least;
+    return min;
 }
 
 /* A miniblock without values has no bits; one with some is complete. */

@@ -69,18 +69,18 @@ static void put_schema(struct thrift *thrift, const struct parquet_table *table)
 /* Statistics */
 static void put_statistics(struct thrift *thrift, const struct statistics *statistics)
 {
-    const struct bound *least = &statistics->least, *greatest = &statistics->greatest;
+    const struct bound *min = &statistics->min, *max = &statistics->max;
 
     thrift_open_field(thrift, 12);
     thrift_i64(thrift, 3, statistics->null_count);
-    if (greatest->known)
-        thrift_binary(thrift, 5, greatest->data, greatest->bytes);
-    if (least->known)
-        thrift_binary(thrift, 6, least->data, least->bytes);
-    if (greatest->known)
-        thrift_bool(thrift, 7, greatest->exact);
-    if (least->known)
-        thrift_bool(thrift, 8, least->exact);
+    if (max->known)
+        thrift_binary(thrift, 5, max->data, max->bytes);
+    if (min->known)
+        thrift_binary(thrift, 6, min->data, min->bytes);
+    if (max->known)
+        thrift_bool(thrift, 7, max->exact);
+    if (min->known)
+        thrift_bool(thrift, 8, min->exact);
     thrift_close(thrift);
 }
 

@@ -35,9 +35,9 @@
 
 #include "base/status.h"
 
-#define PARQUET_GROUP_ROWS      122880u     /* rows of a group */
-#define PARQUET_GROUP_TEXT      (16u << 20) /* bytes of distinct text at which a group ends early */
-#define PARQUET_MOST_TEXT_BYTES (16u << 20) /* of one cell */
+#define PARQUET_GROUP_ROWS     122880u     /* rows of a group */
+#define PARQUET_GROUP_TEXT     (16u << 20) /* bytes of distinct text at which a group ends early */
+#define PARQUET_MAX_TEXT_BYTES (16u << 20) /* of one cell */
 
 /* Values may be in files' options: append-only. */
 enum parquet_type {
@@ -88,7 +88,7 @@ enum mp_status parquet_begin(FILE *out, const struct parquet_table *table,
 
 /* Put one cell of the present row; cells may come in any order. What does not suit the column (a
  * number over 32 bits, a second cell, NULL in a column without PARQUET_OPTIONAL, text over
- * PARQUET_MOST_TEXT_BYTES) is a failure: MP_ERR_ARGUMENT or MP_ERR_LIMIT.
+ * PARQUET_MAX_TEXT_BYTES) is a failure: MP_ERR_ARGUMENT or MP_ERR_LIMIT.
  *
  * parquet_put_int is for INT64, INT32 and BOOL (not 0: true). parquet_put_text copies the bytes;
  * each byte that is no UTF-8 becomes U+FFFD, because readers refuse others; `text` may be NULL if

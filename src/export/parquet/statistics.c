@@ -20,23 +20,23 @@ static void set_bound(struct bound *bound, const void *data, size_t bytes)
 
 static void find_of_integers(const struct cells *cells, size_t bytes, struct statistics *statistics)
 {
-    int64_t least = INT64_MAX, greatest = INT64_MIN;
+    int64_t min = INT64_MAX, max = INT64_MIN;
 
     for (uint32_t i = 0; i < cells->count; i++) {
         int64_t value = (int64_t)cells->values[i];
 
-        least = value < least ? value : least;
-        greatest = value > greatest ? value : greatest;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
     }
-    set_bound(&statistics->least, &least, bytes);
-    set_bound(&statistics->greatest, &greatest, bytes);
+    set_bound(&statistics->min, &min, bytes);
+    set_bound(&statistics->max, &max, bytes);
 }
 
 /* Readers disagree about where a NaN stands, so there are no bounds with one. Which of the zeros is
  * meant does not matter to a reader, so both bounds take both in, as parquet.thrift asks. */
 static void find_of_doubles(const struct cells *cells, struct statistics *statistics)
 {
-    double least = INFINITY, greatest = -INFINITY;
+    double min = INFINITY, max = -INFINITY;
 
     for (uint32_t i = 0; i < cells->count; i++) {
         double value;
@@ -44,13 +44,13 @@ static void find_of_doubles(const struct cells *cells, struct statistics *statis
         memcpy(&value, &cells->values[i], sizeof value);
         if (isnan(value))
             return;
-        least = fmin(least, value);
-        greatest = fmax(greatest, value);
+        min = fmin(min, value);
+        max = fmax(max, value);
     }
-    least = least == 0 ? -0.0 : least;
-    greatest = greatest == 0 ? 0.0 : greatest;
-    set_bound(&statistics->least, &least, sizeof least);
-    set_bound(&statistics->greatest, &greatest, sizeof greatest);
+    min = min == 0 ? -0.0 : min;
+    max = max == 0 ? 0.0 : max;
+    set_bound(&statistics->min, &min, sizeof min);
+    set_bound(&statistics->max, &max, sizeof max);
 }
 
 /* ---- Texts ---- */
@@ -99,21 +99,21 @@ static void raise_text(struct bound *bound)
 
 static void find_of_texts(const struct cells *cells, struct statistics *statistics)
 {
-    struct text least = {"", 0}, greatest = {"", 0};
+    struct text min = {"", 0}, max = {"", 0};
 
     for (uint32_t id = 1; id <= cells->texts.count; id++) {
         struct text text;
 
         text.data = mp_intern_get(&cells->texts, id, &text.bytes);
-        if (id == 1 || compare(&text, &least) < 0)
-            least = text;
-        if (id == 1 || compare(&text, &greatest) > 0)
-            greatest = text;
+        if (id == 1 || compare(&text, &min) < 0)
+            min = text;
+        if (id == 1 || compare(&text, &max) > 0)
+            max = text;
     }
-    set_text(&statistics->least, &least);
-    set_text(&statistics->greatest, &greatest);
-    if (!statistics->greatest.exact)
-        raise_text(&statistics->greatest);
+    set_text(&statistics->min, &min);
+    set_text(&statistics->max, &max);
+    if (!statistics->max.exact)
+        raise_text(&statistics->max);
 }
 
 void statistics_find(const struct cells *cells, struct statistics *statistics)

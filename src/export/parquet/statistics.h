@@ -14,7 +14,7 @@ struct bound {
 };
 
 struct statistics {
-    struct bound least, greatest;
+    struct bound min, max;
     uint32_t null_count;
 };
 

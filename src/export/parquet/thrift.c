@@ -6,9 +6,9 @@
 
 #include "base/poison.h"
 
-#define STOP            0
-#define GREATEST_STEP   15 /* of ids, in the byte of the type */
-#define LEAST_LONG_LIST 15 /* elements that do not fit into the byte of the type */
+#define STOP          0
+#define GREATEST_STEP 15 /* of ids, in the byte of the type */
+#define MIN_LONG_LIST 15 /* elements that do not fit into the byte of the type */
 
 void thrift_open(struct thrift *thrift, struct mp_buffer *out)
 {
@@ -92,10 +92,10 @@ void thrift_binary(struct thrift *thrift, int id, const void *data, size_t bytes
 void thrift_list(struct thrift *thrift, int id, enum thrift_type type, uint32_t count)
 {
     put_field(thrift, id, THRIFT_LIST);
-    if (count < LEAST_LONG_LIST) {
+    if (count < MIN_LONG_LIST) {
         mp_buffer_append_byte(thrift->out, (uint8_t)(count << 4 | type));
         return;
     }
-    mp_buffer_append_byte(thrift->out, (uint8_t)(LEAST_LONG_LIST << 4 | type));
+    mp_buffer_append_byte(thrift->out, (uint8_t)(MIN_LONG_LIST << 4 | type));
     mp_buffer_append_varint(thrift->out, count);
 }

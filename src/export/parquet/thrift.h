@@ -17,7 +17,7 @@
 
 #include "base/data/buffer.h"
 
-#define THRIFT_MOST_DEPTH 8 /* FileMetaData to TimeUnit: 5 structs */
+#define THRIFT_MAX_DEPTH 8 /* FileMetaData to TimeUnit: 5 structs */
 
 enum thrift_type {
     THRIFT_TRUE = 1,
@@ -31,7 +31,7 @@ enum thrift_type {
 
 struct thrift {
     struct mp_buffer *out;
-    int last[THRIFT_MOST_DEPTH]; /* the id of the last field of each open struct */
+    int last[THRIFT_MAX_DEPTH]; /* the id of the last field of each open struct */
     unsigned depth;
 };
 

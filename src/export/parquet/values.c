@@ -17,7 +17,7 @@
 
 /* Distinct numbers of a dictionary, or half of the values. With more a reader gains nothing by one,
  * and differences are smaller (docs/measurements.md, 16). */
-#define MOST_NUMBERS 1024u
+#define MAX_NUMBERS 1024u
 
 /* ---- NULL ---- */
 
@@ -57,7 +57,7 @@ static void put_number(struct mp_buffer *out, uint64_t value, enum parquet_type 
 /* Numbers the values as they come. Returns false if there are too many, or memory is out. */
 static bool find_numbers(struct values *values, const struct cells *cells)
 {
-    uint32_t most = cells->count / 2 < MOST_NUMBERS ? cells->count / 2 : MOST_NUMBERS;
+    uint32_t max = cells->count / 2 < MAX_NUMBERS ? cells->count / 2 : MAX_NUMBERS;
     uint32_t index = 0;
 
     mp_map_clear(&values->index);
@@ -69,7 +69,7 @@ static bool find_numbers(struct values *values, const struct cells *cells)
             index = mp_map_get(&values->index, value);
         if (index == MP_MAP_ABSENT) {
             index = values->index.count;
-            if (index == most || mp_map_put(&values->index, value, index) != MP_OK)
+            if (index == max || mp_map_put(&values->index, value, index) != MP_OK)
                 return false;
             put_number(&values->entries, value, cells->column->type);
         }

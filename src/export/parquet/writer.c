@@ -165,9 +165,9 @@ void parquet_put_text(struct parquet_writer *writer, unsigned column, const char
         return;
     if (cells->column->type != PARQUET_STRING)
         fail_cell(writer, column, "is none of text");
-    else if (bytes > PARQUET_MOST_TEXT_BYTES)
+    else if (bytes > PARQUET_MAX_TEXT_BYTES)
         mp_error_set(&writer->failure, MP_ERR_LIMIT, "a text of %zu bytes; at most %u", bytes,
-                     PARQUET_MOST_TEXT_BYTES);
+                     PARQUET_MAX_TEXT_BYTES);
     else
         put_text(writer, cells, text, bytes);
 }

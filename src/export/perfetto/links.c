@@ -89,7 +89,7 @@ static void find(struct links *links, uint32_t work)
     while (i < links->found_count && activities[links->found[i]].lane != activities[work].lane)
         i++;
     if (i == links->found_count) {
-        if (i < LINKS_MOST)
+        if (i < LINKS_MAX)
             links->found[links->found_count++] = work;
     } else if (work > links->found[i]) {
         links->found[i] = work;

@@ -12,7 +12,7 @@
 #include "analyze/deps/deps.h"
 
 /* Streams of which something is listed, at most. */
-#define LINKS_MOST 256
+#define LINKS_MAX 256
 
 struct links {
     const struct deps *deps;  /* NULL: no analyses */
@@ -24,7 +24,7 @@ struct links {
     uint32_t *stack;
     size_t stack_capacity;
     uint32_t epoch;
-    uint32_t found[LINKS_MOST];
+    uint32_t found[LINKS_MAX];
     size_t found_count;
 };
 

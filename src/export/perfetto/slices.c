@@ -10,8 +10,8 @@
 
 #include "base/poison.h"
 
-#define MOST_HELD  512
-#define MOST_LANES 64 /* that are looked at for a slice; others get one of their own */
+#define MAX_HELD  512
+#define MAX_LANES 64 /* that are looked at for a slice; others get one of their own */
 
 struct slice_lane {
     uint64_t uuid;
@@ -171,7 +171,7 @@ static enum mp_status write_to_lane(struct slices *slices, struct track *track,
 
     while (at < track->lane_count && !lane_fits(&track->lanes[at], slice))
         at++;
-    if (at == MOST_LANES) {
+    if (at == MAX_LANES) {
         write_slice(slices, track_announce(slices, track->parent, track->name, 0), slice);
         return MP_OK;
     }
@@ -208,8 +208,8 @@ enum mp_status track_add(struct slices *slices, struct track *track, const struc
 {
     size_t at;
 
-    if (track->held_count == MOST_HELD)
-        MP_TRY(write_first(slices, track, MOST_HELD / 2));
+    if (track->held_count == MAX_HELD)
+        MP_TRY(write_first(slices, track, MAX_HELD / 2));
     MP_TRY(
         mp_reserve((void **)&track->held, track->held_count, &track->held_capacity, sizeof *slice));
     for (at = track->held_count; at && comes_before(slice, &track->held[at - 1]); at--)

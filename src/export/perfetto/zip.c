@@ -15,8 +15,8 @@
 #define DATE              0x21  /* 1 January 1980: nothing here depends on when it is written */
 #define SIZES_AT          14    /* in a local header: checksum and twice the size */
 #define CENTRAL_SIZES_AT  16
-#define MOST_BYTES        UINT32_MAX
-#define MOST_MEMBERS      UINT16_MAX
+#define MAX_BYTES         UINT32_MAX
+#define MAX_MEMBERS       UINT16_MAX
 
 static enum mp_status fail(struct zip *zip, enum mp_status status, const char *why)
 {
@@ -113,7 +113,7 @@ enum mp_status zip_member(struct zip *zip, const char *name)
     struct mp_buffer header = {.data = NULL};
 
     MP_TRY(end_member(zip));
-    if (zip->members == MOST_MEMBERS)
+    if (zip->members == MAX_MEMBERS)
         return fail(zip, MP_ERR_LIMIT, "a .zip holds 65535 traces");
     zip->members++;
     zip->member_at = zip->at;
@@ -141,7 +141,7 @@ enum mp_status zip_member(struct zip *zip, const char *name)
 
 static enum mp_status check_room(struct zip *zip, size_t bytes)
 {
-    if (zip->at + bytes <= MOST_BYTES)
+    if (zip->at + bytes <= MAX_BYTES)
         return MP_OK;
     return fail(zip, MP_ERR_LIMIT,
                 "a .zip that Perfetto reads has at most 4 GiB: export fewer traces, or each to a "

@@ -19,7 +19,7 @@ struct file {
     FILE *out;
     struct parquet_writer *writer;
     struct parquet_table table;
-    struct parquet_column columns[TABLES_MOST_COLUMNS];
+    struct parquet_column columns[TABLES_MAX_COLUMNS];
 };
 
 static enum parquet_type type_of(const struct tables_column *column)

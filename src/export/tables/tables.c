@@ -80,7 +80,7 @@ enum mp_status tables_begin(struct tables *tables, unsigned index)
 enum mp_status tables_put(struct tables *tables, unsigned index, const struct tables_cell *cells)
 {
     const struct tables_table *table = &tables->all[index];
-    struct tables_cell whole[TABLES_MOST_COLUMNS];
+    struct tables_cell whole[TABLES_MAX_COLUMNS];
     enum mp_status status;
 
     MP_TRY(tables_begin(tables, index));

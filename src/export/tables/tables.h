@@ -21,7 +21,7 @@
 
 #include "base/status.h"
 
-#define TABLES_MOST_COLUMNS 64
+#define TABLES_MAX_COLUMNS 64
 
 enum tables_type {
     TABLES_INT,
@@ -45,7 +45,7 @@ struct tables_column {
 struct tables_table {
     const char *name;
     const struct tables_column *columns;
-    unsigned column_count; /* 1 to TABLES_MOST_COLUMNS */
+    unsigned column_count; /* 1 to TABLES_MAX_COLUMNS */
 };
 
 enum tables_cell_kind { TABLES_CELL_NONE, TABLES_CELL_NUMBER, TABLES_CELL_REAL, TABLES_CELL_TEXT };

@@ -33,7 +33,7 @@ struct launches {
     size_t ahead_from; /* chunks before it begin at the time of the last call, or earlier */
     size_t ahead;      /* kernels of those from ahead_from to next */
     struct mp_map by_correlation;
-    size_t most;
+    size_t max;
 };
 
 static int compare_chunks(const void *left, const void *right)
@@ -136,8 +136,8 @@ static enum mp_status read_next(struct launches *launches)
         return MP_ERR_MEMORY;
     MP_TRY(put_kernels(launches, chunk, &batch));
     launches->ahead += chunk->count;
-    if (launches->by_correlation.count > launches->most)
-        launches->most = launches->by_correlation.count;
+    if (launches->by_correlation.count > launches->max)
+        launches->max = launches->by_correlation.count;
     return MP_OK;
 }
 
@@ -193,7 +193,7 @@ enum mp_status launches_find(struct launches *launches, uint64_t correlation, ui
     return MP_OK;
 }
 
-size_t launches_most(const struct launches *launches)
+size_t launches_max(const struct launches *launches)
 {
-    return launches->most;
+    return launches->max;
 }

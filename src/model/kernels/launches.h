@@ -37,6 +37,6 @@ enum mp_status launches_find(struct launches *launches, uint64_t correlation, ui
                              uint64_t *shape);
 
 /* Greatest number of kernels that were in the window at the same time. */
-size_t launches_most(const struct launches *launches);
+size_t launches_max(const struct launches *launches);
 
 #endif

@@ -31,7 +31,7 @@
 #include "base/status.h"
 #include "model/trace/dense.h"
 
-#define CAPTURED_MOST_DEPTH 1024u /* of a path that is followed outwards; the recorder's limit */
+#define CAPTURED_MAX_DEPTH 1024u /* of a path that is followed outwards; the recorder's limit */
 
 struct captured_path {
     uint32_t parent;    /* the range around it, an earlier path; 0: none is */

@@ -72,7 +72,7 @@ static void note_other(struct pass *pass, uint64_t name)
     const char *text;
     size_t used;
 
-    if (pass->other_names.count >= NVTX_OTHERS_MOST)
+    if (pass->other_names.count >= NVTX_OTHERS_MAX)
         return;
     text = definitions_text(pass->definitions, name);
     used = strlen(others);

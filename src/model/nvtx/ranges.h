@@ -8,7 +8,7 @@
 #include "model/trace/definitions.h"
 
 #define NVTX_OTHERS_BYTES 160
-#define NVTX_OTHERS_MOST  5
+#define NVTX_OTHERS_MAX   5
 
 struct nvtx_range {
     uint64_t begin; /* ns of the recorder's clock */

@@ -13,7 +13,7 @@
 
 #include "base/poison.h"
 
-#define MOST_BUILD_ID 64
+#define MAX_BUILD_ID 64
 
 struct callbacks {
     int (*find_elf)(void *, void **, const char *, uint64_t, char **, void **);
@@ -114,9 +114,9 @@ static bool has_build_id(const struct symbols *symbols, void *module, const char
     const unsigned char *bits = NULL;
     uint64_t address;
     int bytes = symbols->build_id(module, &bits, &address);
-    char hex[2 * MOST_BUILD_ID + 1] = "";
+    char hex[2 * MAX_BUILD_ID + 1] = "";
 
-    for (int i = 0; i < bytes && i < MOST_BUILD_ID; i++)
+    for (int i = 0; i < bytes && i < MAX_BUILD_ID; i++)
         snprintf(hex + 2 * (size_t)i, 3, "%02x", bits[i]);
     return !strcmp(hex, expected);
 }

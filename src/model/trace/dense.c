@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define LEAST_CAPACITY 64
+#define MIN_CAPACITY 64
 
 void dense_init(struct dense *array, size_t item_bytes, size_t limit)
 {
@@ -20,7 +20,7 @@ void dense_init(struct dense *array, size_t item_bytes, size_t limit)
 /* Twice as much as before, and enough for `count`, but never more than the limit. */
 static size_t next_capacity(const struct dense *array, size_t count)
 {
-    size_t capacity = array->capacity ? array->capacity : LEAST_CAPACITY;
+    size_t capacity = array->capacity ? array->capacity : MIN_CAPACITY;
 
     while (capacity < count)
         capacity = capacity > SIZE_MAX / 2 ? count : capacity * 2;

@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-#define MOST_DEVICES 1024 /* more than a host has: limits what a damaged file can make us keep */
+#define MAX_DEVICES 1024 /* more than a host has: limits what a damaged file can make us keep */
 
 /* ---- The header ---- */
 
@@ -75,7 +75,7 @@ static enum mp_status take_devices(struct trace_process *process, const struct m
         struct trace_set_device *device = find_device(process, ordinal);
 
         if (!device) {
-            if (process->device_count == MOST_DEVICES)
+            if (process->device_count == MAX_DEVICES)
                 return MP_OK;
             MP_TRY(mp_reserve((void **)&process->devices, process->device_count,
                               &process->device_capacity, sizeof *process->devices));

@@ -37,8 +37,8 @@ struct heap_item {
 };
 
 struct merge {
-    struct merge_table tables[MERGE_MOST_TABLES];
-    uint64_t promised[MERGE_MOST_TABLES];
+    struct merge_table tables[MERGE_MAX_TABLES];
+    uint64_t promised[MERGE_MAX_TABLES];
     size_t table_count;
     struct mp_cursor *cursor;
     struct entry *entries; /* owned; sorted */
@@ -47,7 +47,7 @@ struct merge {
     size_t heap_count, heap_capacity;
     bool advance; /* the row on top was delivered */
     uint64_t unknown_times;
-    uint64_t rows, most_rows;
+    uint64_t rows, max_rows;
     struct mp_damage walked; /* damage that the pass over the headers met */
 };
 
@@ -120,7 +120,7 @@ enum mp_status merge_open(struct mp_trace *trace, const struct merge_table *tabl
     if (!merge)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     status = mp_cursor_open(trace, &merge->cursor, error);
-    if (status == MP_OK && count > MERGE_MOST_TABLES)
+    if (status == MP_OK && count > MERGE_MAX_TABLES)
         status = mp_error_set(error, MP_ERR_ARGUMENT, "too many tables");
     if (status == MP_OK) {
         status = set_up(merge, tables, count);
@@ -268,16 +268,16 @@ static void sift_down(struct heap_item *heap, size_t count)
     size_t at = 0;
 
     for (;;) {
-        size_t least = at;
+        size_t min = at;
 
         for (size_t child = 2 * at + 1; child < 2 * at + 3 && child < count; child++) {
-            if (item_before(&heap[child], &heap[least]))
-                least = child;
+            if (item_before(&heap[child], &heap[min]))
+                min = child;
         }
-        if (least == at)
+        if (min == at)
             return;
-        swap_items(&heap[at], &heap[least]);
-        at = least;
+        swap_items(&heap[at], &heap[min]);
+        at = min;
     }
 }
 
@@ -315,8 +315,8 @@ static enum mp_status open_chunk(struct merge *merge, const struct entry *entry)
         return status;
     }
     merge->rows += chunk->rows;
-    if (merge->rows > merge->most_rows)
-        merge->most_rows = merge->rows;
+    if (merge->rows > merge->max_rows)
+        merge->max_rows = merge->rows;
     merge->heap[merge->heap_count] = (struct heap_item){next_time(chunk), chunk};
     sift_up(merge->heap, merge->heap_count++);
     return MP_OK;
@@ -357,9 +357,9 @@ uint64_t merge_unknown_times(const struct merge *merge)
     return merge->unknown_times;
 }
 
-uint64_t merge_most_rows(const struct merge *merge)
+uint64_t merge_max_rows(const struct merge *merge)
 {
-    return merge->most_rows;
+    return merge->max_rows;
 }
 
 void merge_add_damage(const struct merge *merge, struct mp_damage *damage)

@@ -24,7 +24,7 @@
 
 #include "base/status.h"
 
-#define MERGE_MOST_TABLES 16
+#define MERGE_MAX_TABLES 16
 
 struct merge_table {
     const struct mp_table_info *table;
@@ -42,7 +42,7 @@ struct merge_row {
 
 struct merge;
 
-/* Reads the chunk headers. `tables` are copied; at most MERGE_MOST_TABLES, each only once. *merge
+/* Reads the chunk headers. `tables` are copied; at most MERGE_MAX_TABLES, each only once. *merge
  * is the caller's to close, before the trace. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_ARGUMENT. */
 enum mp_status merge_open(struct mp_trace *trace, const struct merge_table *tables, size_t count,
                           struct merge **merge, struct mp_error *error);
@@ -65,6 +65,6 @@ uint64_t merge_unknown_times(const struct merge *merge);
 void merge_add_damage(const struct merge *merge, struct mp_damage *damage);
 
 /* Greatest number of rows that were in memory at the same time. */
-uint64_t merge_most_rows(const struct merge *merge);
+uint64_t merge_max_rows(const struct merge *merge);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/poison.h"
 
 /* A smaller share is as much as percentiles and sums move from run to run. */
-#define MOST_PERCENT 2
+#define MAX_PERCENT 2
 
 void untimed_select_only(struct mp_cursor *cursor, unsigned table, uint64_t columns)
 {
@@ -59,7 +59,7 @@ enum mp_status untimed_count(struct untimed *untimed, struct mp_trace *trace,
 
 bool untimed_share_is_too_much(uint64_t part, uint64_t whole)
 {
-    return part > whole / 100 * MOST_PERCENT + whole % 100 * MOST_PERCENT / 100;
+    return part > whole / 100 * MAX_PERCENT + whole % 100 * MAX_PERCENT / 100;
 }
 
 bool untimed_is_too_many(const struct untimed *untimed)

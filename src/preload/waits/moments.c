@@ -9,12 +9,12 @@
 #include "base/poison.h"
 
 #if defined(__x86_64__)
-#define LEAST_AT_FIRST 1000 /* counters of 0.5 to 5 GHz */
+#define MIN_AT_FIRST 1000 /* counters of 0.5 to 5 GHz */
 #else
-#define LEAST_AT_FIRST 20 /* of 10 MHz and more */
+#define MIN_AT_FIRST 20 /* of 10 MHz and more */
 #endif
 
-_Atomic uint64_t moments_least = LEAST_AT_FIRST;
+_Atomic uint64_t moments_min = MIN_AT_FIRST;
 
 static struct moments_pair first; /* from the constructor on */
 
@@ -43,7 +43,7 @@ static uint64_t ns_since(uint64_t count, struct moments_pair from, struct moment
 {
     double rate = (double)(now.ns - from.ns) / (double)(now.count - from.count);
 
-    atomic_store_explicit(&moments_least, (uint64_t)(0.95 * MP_WAIT_LEAST_NS / rate),
+    atomic_store_explicit(&moments_min, (uint64_t)(0.95 * MP_WAIT_MIN_NS / rate),
                           memory_order_relaxed);
     return (uint64_t)((double)(now.count - count) * rate);
 }
@@ -58,7 +58,7 @@ bool moments_convert_at(struct moments_mark mark, struct moments_pair from, stru
             return false;
         *begin = now.ns - ns_since(mark.count, from, now);
     }
-    return *end > *begin && *end - *begin > MP_WAIT_LEAST_NS;
+    return *end > *begin && *end - *begin > MP_WAIT_MIN_NS;
 }
 
 bool moments_convert(struct moments_mark mark, uint64_t *begin, uint64_t *end)

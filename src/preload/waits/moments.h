@@ -44,7 +44,7 @@ static inline struct moments_mark moments_mark(void)
     return (struct moments_mark){moments_now(), false};
 }
 
-extern _Atomic uint64_t moments_least; /* counts in a bit less than MP_WAIT_LEAST_NS */
+extern _Atomic uint64_t moments_min; /* counts in a bit less than MP_WAIT_MIN_NS */
 
 /* Counter and clock, read together. */
 struct moments_pair {
@@ -52,13 +52,13 @@ struct moments_pair {
     uint64_t ns;
 };
 
-/* Sets begin and end of a call that has taken longer than MP_WAIT_LEAST_NS; false for others. */
+/* Sets begin and end of a call that has taken longer than MP_WAIT_MIN_NS; false for others. */
 bool moments_convert(struct moments_mark mark, uint64_t *begin, uint64_t *end);
 
 static inline bool moments_waited(struct moments_mark mark, uint64_t *begin, uint64_t *end)
 {
     if (mark.counted &&
-        moments_counter() - mark.count < atomic_load_explicit(&moments_least, memory_order_relaxed))
+        moments_counter() - mark.count < atomic_load_explicit(&moments_min, memory_order_relaxed))
         return false;
     return moments_convert(mark, begin, end);
 }

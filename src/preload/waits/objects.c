@@ -11,7 +11,7 @@
 #include "base/poison.h"
 
 #define COUNT_BITS 16
-#define MOST_COUNT ((UINT64_C(1) << COUNT_BITS) - 1)
+#define MAX_COUNT  ((UINT64_C(1) << COUNT_BITS) - 1)
 
 struct object_bucket object_buckets[OBJECT_BUCKETS];
 
@@ -24,7 +24,7 @@ static bool join_place(struct waited_object *place, uint64_t object)
 {
     uint64_t word = atomic_load(&place->object);
 
-    while (is_of(word, object) && (word & MOST_COUNT) < MOST_COUNT)
+    while (is_of(word, object) && (word & MAX_COUNT) < MAX_COUNT)
         if (atomic_compare_exchange_weak(&place->object, &word, word + 1))
             return true;
     return false;
@@ -63,8 +63,8 @@ uint64_t objects_leave(uint64_t object, struct waited_object *place)
         return 0;
     stamp = atomic_load(&place->waker);
     word = atomic_load(&place->object);
-    while (!atomic_compare_exchange_weak(&place->object, &word,
-                                         (word & MOST_COUNT) > 1 ? word - 1 : 0))
+    while (
+        !atomic_compare_exchange_weak(&place->object, &word, (word & MAX_COUNT) > 1 ? word - 1 : 0))
         ;
     atomic_fetch_sub(&objects_bucket(object)->waiting, 1);
     return stamp;

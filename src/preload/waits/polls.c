@@ -156,39 +156,39 @@ static int end_epoll(const struct polling *polling, int result)
     return result;
 }
 
-SHOWN int epoll_wait(int epoll, struct epoll_event *events, int most, int ms)
+SHOWN int epoll_wait(int epoll, struct epoll_event *events, int max, int ms)
 {
     struct polling polling;
 
     if (ms == 0 || !waits_wanted(CALLER))
-        return NEXT(epoll_wait)(epoll, events, most, ms);
+        return NEXT(epoll_wait)(epoll, events, max, ms);
     begin_epoll(&polling, epoll);
-    return end_epoll(&polling, NEXT(epoll_wait)(epoll, events, most, ms));
+    return end_epoll(&polling, NEXT(epoll_wait)(epoll, events, max, ms));
 }
 
-SHOWN int epoll_pwait(int epoll, struct epoll_event *events, int most, int ms,
+SHOWN int epoll_pwait(int epoll, struct epoll_event *events, int max, int ms,
                       const sigset_t *signals)
 {
     struct polling polling;
 
     if (ms == 0 || !waits_wanted(CALLER))
-        return NEXT(epoll_pwait)(epoll, events, most, ms, signals);
+        return NEXT(epoll_pwait)(epoll, events, max, ms, signals);
     begin_epoll(&polling, epoll);
-    return end_epoll(&polling, NEXT(epoll_pwait)(epoll, events, most, ms, signals));
+    return end_epoll(&polling, NEXT(epoll_pwait)(epoll, events, max, ms, signals));
 }
 
-int epoll_pwait2(int epoll, struct epoll_event *events, int most, const struct timespec *time,
+int epoll_pwait2(int epoll, struct epoll_event *events, int max, const struct timespec *time,
                  const sigset_t *signals);
 
-SHOWN int epoll_pwait2(int epoll, struct epoll_event *events, int most, const struct timespec *time,
+SHOWN int epoll_pwait2(int epoll, struct epoll_event *events, int max, const struct timespec *time,
                        const sigset_t *signals)
 {
     struct polling polling;
 
     if (!waits_wanted(CALLER))
-        return NEXT(epoll_pwait2)(epoll, events, most, time, signals);
+        return NEXT(epoll_pwait2)(epoll, events, max, time, signals);
     begin_epoll(&polling, epoll);
-    return end_epoll(&polling, NEXT(epoll_pwait2)(epoll, events, most, time, signals));
+    return end_epoll(&polling, NEXT(epoll_pwait2)(epoll, events, max, time, signals));
 }
 
 SHOWN int epoll_ctl(int epoll, int operation, int file, struct epoll_event *event)

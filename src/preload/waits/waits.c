@@ -50,7 +50,7 @@ void waits_tell(enum mp_preload_wait_kind kind, uint64_t object, uint64_t begin,
     struct mp_preload_wait wait = {.begin = begin, .end = end, .object = object, .kind = kind};
     int error = errno;
 
-    if (!waited || end < begin || end - begin <= MP_WAIT_LEAST_NS)
+    if (!waited || end < begin || end - begin <= MP_WAIT_MIN_NS)
         return;
     wait.thread = moments_thread();
     if (stamp && moments_time_of(stamp, end) >= begin && moments_time_of(stamp, end) <= end) {

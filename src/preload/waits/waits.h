@@ -1,5 +1,5 @@
 /* Waits of host threads: libminiprof_preload.so stands in front of libc's functions that wait and
- * that wake, and tells the recorder of waits longer than MP_WAIT_LEAST_NS (base/preload.h).
+ * that wake, and tells the recorder of waits longer than MP_WAIT_MIN_NS (base/preload.h).
  *
  *     functions                        file
  *     pthread_cond_*                   conditions.c

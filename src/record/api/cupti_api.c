@@ -124,10 +124,10 @@ static bool adopt(struct search *search, void *library, const char *opened_as)
         note_path(cupti, opened_as);
     if (cupti->get_version && cupti->get_version(&cupti->version) != CUPTI_SUCCESS)
         cupti->version = 0;
-    if (cupti->get_version && cupti->version < MP_CUPTI_LEAST)
+    if (cupti->get_version && cupti->version < MP_CUPTI_MIN)
         mp_error_set(&search->failure, MP_ERR_UNSUPPORTED,
                      "'%s' has CUPTI version %u, older than CUDA 11.8 (version %d)", cupti->path,
-                     cupti->version, MP_CUPTI_LEAST);
+                     cupti->version, MP_CUPTI_MIN);
     else if (missing)
         mp_error_set(&search->failure, MP_ERR_UNSUPPORTED, "'%s' has no function %s", opened_as,
                      missing);

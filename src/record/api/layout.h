@@ -89,8 +89,8 @@ struct record_kernel {
 struct record_kernel_10 {
     struct record_kernel kernel;
     uint64_t local_memory_total;
-    uint32_t most_cluster_blocks;
-    uint32_t most_active_clusters;
+    uint32_t max_cluster_blocks;
+    uint32_t max_active_clusters;
     uint8_t device_launched;
 };
 

@@ -17,7 +17,7 @@
  * sends and receives by their peer. NCCL wants the same order on all ranks, so equal numbers on
  * several ranks are one operation, if all were recorded from the communicator's begin.
  *
- * Owned by the writer thread. Memory is bounded: OPS_MOST pending operations, COMMS_MOST
+ * Owned by the writer thread. Memory is bounded: OPS_MAX pending operations, COMMS_MAX
  * communicators, OPS_THREADS threads. What finds no room is counted.
  */
 #ifndef MP_RECORD_COLLECTIVES_COLLECTIVES_H
@@ -31,12 +31,12 @@
 #include "record/nvtx/nvtx.h"
 #include "record/nvtx/payload.h"
 
-#define OPS_MOST     4096u
+#define OPS_MAX      4096u
 #define OPS_THREADS  1024u
 #define OPS_NESTED   16u /* NVTX ranges of NCCL in each other; deeper ones are left out */
 #define OPS_LAUNCHES 16u /* of one group, that are told apart */
 #define OPS_ORIGINS  ((uint32_t)1 << 18) /* nodes of graphs whose launch is remembered */
-#define COMMS_MOST   4096u
+#define COMMS_MAX    4096u
 #define COMM_LAYOUTS 128u /* of payloads */
 
 struct dictionary;
@@ -116,7 +116,7 @@ struct collectives {
     bool (*keeps)(const void *context, uint64_t time);
     const void *context;
     struct dictionary *dictionary;
-    struct op *ops; /* OPS_MOST, by number - 1; NULL before the first */
+    struct op *ops; /* OPS_MAX, by number - 1; NULL before the first */
     uint32_t fresh, free;
     struct op_thread *threads;
     uint32_t thread_count;

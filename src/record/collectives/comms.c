@@ -48,8 +48,8 @@ uint32_t comms_define(struct collectives *collectives, uint32_t comm)
 static uint32_t comm_new(struct collectives *collectives, uint64_t hash)
 {
     if (!collectives->comms)
-        collectives->comms = calloc(COMMS_MOST, sizeof(collectives->comms[0]));
-    if (!collectives->comms || collectives->comm_count == COMMS_MOST) {
+        collectives->comms = calloc(COMMS_MAX, sizeof(collectives->comms[0]));
+    if (!collectives->comms || collectives->comm_count == COMMS_MAX) {
         collectives->lost++;
         return 0;
     }

@@ -196,11 +196,11 @@ uint32_t ops_new(struct collectives *collectives, struct op_thread *thread, uint
     uint32_t number;
 
     if (!collectives->ops)
-        collectives->ops = calloc(OPS_MOST, sizeof(collectives->ops[0]));
-    if (collectives->ops && !collectives->free && collectives->fresh == OPS_MOST)
+        collectives->ops = calloc(OPS_MAX, sizeof(collectives->ops[0]));
+    if (collectives->ops && !collectives->free && collectives->fresh == OPS_MAX)
         evict(collectives, thread);
     number = collectives->free;
-    if (!collectives->ops || (!number && collectives->fresh == OPS_MOST)) {
+    if (!collectives->ops || (!number && collectives->fresh == OPS_MAX)) {
         collectives->lost++;
         return OP_NONE;
     }

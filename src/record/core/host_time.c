@@ -57,14 +57,14 @@ static bool ask_ready(uint64_t *ready)
 
 static const struct host_kernel this_kernel = {ask_running, ask_ready};
 
-static uint64_t at_most(uint64_t value, uint64_t most)
+static uint64_t at_most(uint64_t value, uint64_t max)
 {
-    return value < most ? value : most;
+    return value < max ? value : max;
 }
 
-static uint64_t beyond(uint64_t value, uint64_t least)
+static uint64_t beyond(uint64_t value, uint64_t min)
 {
-    return value > least ? value - least : 0;
+    return value > min ? value - min : 0;
 }
 
 /* Since `ready` was asked, up to the last asking: the thread may have been ready as long. */

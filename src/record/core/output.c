@@ -28,7 +28,7 @@
 #define MP_VERSION "0.1.0"
 #endif
 
-#define MOST_ARGV_BYTES 4096
+#define MAX_ARGV_BYTES 4096
 
 /* ---- The header ---- */
 
@@ -112,7 +112,7 @@ static void add_costs(struct mp_buffer *header)
 
 static void add_argv(struct mp_buffer *header)
 {
-    char text[MOST_ARGV_BYTES];
+    char text[MAX_ARGV_BYTES];
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text));
 

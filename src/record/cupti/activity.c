@@ -87,10 +87,10 @@ static void set_flag(struct recorder *recorder, int attribute, const char *name,
 /* CUPTI's own limit is 250 buffers: a GiB for each context whose records it falls behind with. */
 static void limit_device_buffers(struct recorder *recorder)
 {
-    size_t most = recorder->config.gpu_buffer_mb / DEVICE_BUFFER_MB;
+    size_t max = recorder->config.gpu_buffer_mb / DEVICE_BUFFER_MB;
 
     set_attribute(recorder, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
-                  "DEVICE_BUFFER_POOL_LIMIT", &most, sizeof(most));
+                  "DEVICE_BUFFER_POOL_LIMIT", &max, sizeof(max));
 }
 
 /* CUPTI need not zero our buffers: they are zeroed already. Only while we have the callbacks, as

@@ -102,13 +102,13 @@ enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error
 /* What CUPTI's callbacks would have told, had CUPTI been attached. */
 struct missed {
     bool started; /* CUDA has started */
-    CUcontext contexts[MOST_CONTEXTS_HELD];
+    CUcontext contexts[MAX_CONTEXTS_HELD];
     uint32_t count;
 };
 
 static void add_context(struct missed *missed, CUcontext context)
 {
-    if (context && missed->count < MOST_CONTEXTS_HELD)
+    if (context && missed->count < MAX_CONTEXTS_HELD)
         missed->contexts[missed->count++] = context;
 }
 

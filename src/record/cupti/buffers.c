@@ -43,7 +43,7 @@ static void lay_out(struct buffer_pool *pool, uint8_t *memory, size_t count, boo
     pool->overflow_count = OVERFLOWS;
 }
 
-size_t buffer_pool_most(const struct buffer_pool *pool)
+size_t buffer_pool_max(const struct buffer_pool *pool)
 {
     return pool->count + OVERFLOWS;
 }
@@ -59,18 +59,18 @@ static uint8_t *buffer_of(const struct buffer_pool *pool, size_t number)
                                 : pool->overflow + (number - pool->count) * OVERFLOW_BYTES;
 }
 
-/* The buffer's number; buffer_pool_most() when it is not one of the pool. */
+/* The buffer's number; buffer_pool_max() when it is not one of the pool. */
 static size_t number_of(const struct buffer_pool *pool, const uint8_t *buffer)
 {
-    size_t number = buffer_pool_most(pool);
+    size_t number = buffer_pool_max(pool);
 
     if (buffer >= pool->memory && buffer < pool->overflow)
         number = (size_t)(buffer - pool->memory) / BUFFER_BYTES;
     else if (buffer >= pool->overflow && buffer < pool->overflow + OVERFLOWS * OVERFLOW_BYTES)
         number = pool->count + (size_t)(buffer - pool->overflow) / OVERFLOW_BYTES;
-    return number < buffer_pool_most(pool) && buffer_of(pool, number) == buffer
+    return number < buffer_pool_max(pool) && buffer_of(pool, number) == buffer
                ? number
-               : buffer_pool_most(pool);
+               : buffer_pool_max(pool);
 }
 
 enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool null_allowed)
@@ -188,7 +188,7 @@ bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer)
     size_t number = number_of(pool, buffer);
     bool was_out;
 
-    if (number == buffer_pool_most(pool))
+    if (number == buffer_pool_max(pool))
         return false;
     atomic_fetch_add_explicit(&pool->completed, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
@@ -211,12 +211,12 @@ bool buffer_is_too_much(struct buffer_pool *pool, const uint8_t *buffer)
     return too_much;
 }
 
-/* Under the lock: the next number that is out; buffer_pool_most() when there is none. */
+/* Under the lock: the next number that is out; buffer_pool_max() when there is none. */
 static size_t find_out(const struct buffer_pool *pool)
 {
     size_t number = 0;
 
-    while (number < buffer_pool_most(pool) && !pool->out[number])
+    while (number < buffer_pool_max(pool) && !pool->out[number])
         number++;
     return number;
 }
@@ -226,7 +226,7 @@ bool buffer_pool_is_out(struct buffer_pool *pool)
     bool out;
 
     pthread_mutex_lock(&pool->lock);
-    out = find_out(pool) < buffer_pool_most(pool);
+    out = find_out(pool) < buffer_pool_max(pool);
     pthread_mutex_unlock(&pool->lock);
     return out;
 }
@@ -237,10 +237,10 @@ uint8_t *buffer_pool_recover(struct buffer_pool *pool, size_t *bytes)
 
     pthread_mutex_lock(&pool->lock);
     number = find_out(pool);
-    if (number < buffer_pool_most(pool))
+    if (number < buffer_pool_max(pool))
         leave_cupti(pool, number);
     pthread_mutex_unlock(&pool->lock);
-    if (number == buffer_pool_most(pool))
+    if (number == buffer_pool_max(pool))
         return NULL;
     *bytes = bytes_of(pool, number);
     return buffer_of(pool, number);
@@ -260,7 +260,7 @@ void buffer_release(struct buffer_pool *pool, uint8_t *buffer)
 {
     size_t number = number_of(pool, buffer);
 
-    if (number == buffer_pool_most(pool))
+    if (number == buffer_pool_max(pool))
         return;
     /* Zeroes all of it: CUPTI may have written beyond the valid bytes, and
      * ZEROED_OUT_ACTIVITY_BUFFER promises zeroes. About 30 us for the largest. */

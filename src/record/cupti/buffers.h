@@ -78,7 +78,7 @@ struct buffer_pool {
 enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool null_allowed);
 
 /* How many buffers may wait for the writer at a time. */
-size_t buffer_pool_most(const struct buffer_pool *pool);
+size_t buffer_pool_max(const struct buffer_pool *pool);
 
 /* Faults in BUFFERS_AHEAD buffers beyond those in use. Untouched buffers lie at the bottom of the
  * stack, so a program that needs few never pays for the rest. The writer, in each round. */

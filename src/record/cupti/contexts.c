@@ -21,7 +21,7 @@ static uint32_t hold_context(struct context_list *contexts, CUcontext context)
     pthread_mutex_lock(&contexts->lock);
     while (i < contexts->count && contexts->items[i] != context)
         i++;
-    if (i == contexts->count && i < MOST_CONTEXTS_HELD)
+    if (i == contexts->count && i < MAX_CONTEXTS_HELD)
         contexts->items[contexts->count++] = context;
     count = contexts->count;
     pthread_mutex_unlock(&contexts->lock);

@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MOST_CONTEXTS_HELD 64u
+#define MAX_CONTEXTS_HELD 64u
 
 struct driver_api;
 struct recorder;
 
 struct context_list {
     pthread_mutex_t lock; /* of all below */
-    CUcontext items[MOST_CONTEXTS_HELD];
+    CUcontext items[MAX_CONTEXTS_HELD];
     uint32_t count;
 };
 

@@ -46,8 +46,8 @@ uint64_t lag_look(struct lag *lag)
     bool says = is_behind && !lag->lasts &&
                 (!lag->said || lag->judged - lag->over >= mp_time_limit_ns(MP_TIME_LAG_AGAIN));
 
-    if (is_behind && late > lag->greatest)
-        lag->greatest = late;
+    if (is_behind && late > lag->max)
+        lag->max = late;
     if (lag->lasts && !is_behind)
         lag->over = lag->newest;
     lag->lasts = is_behind;

@@ -44,7 +44,7 @@ struct lag {
     uint64_t captured;  /* launches with correlation ids up to this may have been captured */
     bool silent_graphs; /* launches of graphs may have no record */
     uint64_t over;      /* when the last lag ended */
-    uint64_t greatest;  /* greatest lag of MP_TIME_LAG or more; 0: there was none */
+    uint64_t max;       /* greatest lag of MP_TIME_LAG or more; 0: there was none */
     bool lasts;
     bool said;
 };

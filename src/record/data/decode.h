@@ -71,22 +71,22 @@ void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes);
  * count as met. */
 static inline uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation)
 {
-    uint64_t greatest = decoder->correlation;
-    int32_t step = (int32_t)(correlation - (uint32_t)greatest);
+    uint64_t max = decoder->correlation;
+    int32_t step = (int32_t)(correlation - (uint32_t)max);
 
     /* The first id, or one from before it: a range may begin after billions of calls. */
-    if (!correlation || !greatest || (step < 0 && (uint64_t) - (int64_t)step > greatest))
+    if (!correlation || !max || (step < 0 && (uint64_t) - (int64_t)step > max))
         return correlation;
-    return greatest + (uint64_t)(int64_t)step;
+    return max + (uint64_t)(int64_t)step;
 }
 
 /* Like decode_nearest, but the id counts as met. */
 static inline uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
 {
-    uint64_t greatest = decoder->correlation;
+    uint64_t max = decoder->correlation;
     uint64_t extended = decode_nearest(decoder, correlation);
 
-    if (correlation && (!greatest || (int32_t)(correlation - (uint32_t)greatest) >= 0))
+    if (correlation && (!max || (int32_t)(correlation - (uint32_t)max) >= 0))
         decoder->correlation = extended;
     return extended;
 }

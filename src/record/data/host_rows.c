@@ -95,7 +95,7 @@ static struct host_ran *ran_of(struct host_rows *rows, uint64_t node)
 
     if (at != MP_MAP_ABSENT)
         return &rows->ran[at];
-    if (rows->ran_count == HOST_NODES_MOST) {
+    if (rows->ran_count == HOST_NODES_MAX) {
         mp_map_clear(&rows->places);
         rows->ran_count = 0;
     }

@@ -71,7 +71,7 @@ struct host_rows {
     struct host_missed missed[HOST_ROWS_MISSED];     /* oldest first */
     uint32_t launch_count, run_count, missed_count;
     struct mp_map places; /* node id -> position in `ran` */
-    struct host_ran ran[HOST_NODES_MOST];
+    struct host_ran ran[HOST_NODES_MAX];
     uint32_t ran_count;
     uint64_t forgotten;  /* launches */
     struct mp_map names; /* address -> position in texts */

@@ -68,7 +68,7 @@ static uint32_t keep_text(struct paths *paths, const char *text, size_t bytes)
 
     if (id)
         return id;
-    if (paths->text_bytes + bytes > PATHS_MOST_TEXT)
+    if (paths->text_bytes + bytes > PATHS_MAX_TEXT)
         return PATHS_LOST;
     id = mp_intern_add(&paths->texts, text, bytes);
     paths->text_bytes += id > before ? bytes : 0;
@@ -100,7 +100,7 @@ static uint32_t make_entry(struct paths *paths, const struct entry_key *key)
 
     if (id)
         return id;
-    if (before == PATHS_MOST ||
+    if (before == PATHS_MAX ||
         (before == paths->entry_capacity &&
          !open_ranges_grow(&paths->entries, &paths->entry_capacity, sizeof(*paths->entries))))
         return PATHS_LOST;
@@ -182,7 +182,7 @@ static void take_origin(struct paths *paths, struct open_thread *thread,
     uint32_t number = (uint32_t)event->range;
 
     while (!paths->origin_capacity ||
-           (origin_slot(paths, number)->number && paths->origin_capacity < PATHS_MOST_ORIGINS))
+           (origin_slot(paths, number)->number && paths->origin_capacity < PATHS_MAX_ORIGINS))
         if (!grow_origins(paths))
             break;
     if (!paths->origin_capacity)
@@ -212,7 +212,7 @@ static uint32_t make_path(struct paths *paths, const struct path_key *key)
 {
     uint32_t id = mp_intern_find(&paths->path_keys, key, sizeof(*key));
 
-    if (!id && paths->path_keys.count < PATHS_MOST)
+    if (!id && paths->path_keys.count < PATHS_MAX)
         id = mp_intern_add(&paths->path_keys, key, sizeof(*key));
     return id ? id : PATHS_LOST;
 }
@@ -220,11 +220,11 @@ static uint32_t make_path(struct paths *paths, const struct path_key *key)
 /* The entry's path, without the ranges that had ended at `time`. */
 static uint32_t path_of(struct paths *paths, uint32_t entry, uint64_t time)
 {
-    uint32_t chain[OPEN_MOST];
+    uint32_t chain[OPEN_MAX];
     uint32_t count = 0;
     uint32_t path = 0;
 
-    for (; entry && count < OPEN_MOST; entry = paths->entries[entry - 1].key.parent)
+    for (; entry && count < OPEN_MAX; entry = paths->entries[entry - 1].key.parent)
         if (!paths->entries[entry - 1].ended || paths->entries[entry - 1].ended > time)
             chain[count++] = entry;
     while (count-- && path != PATHS_LOST) {
@@ -262,14 +262,14 @@ static const char *text_of(const struct paths *paths, uint32_t id)
  * around it. 0 without memory. */
 static uint32_t file_id(struct paths *paths, struct dictionary *dictionary, uint32_t path)
 {
-    uint32_t chain[OPEN_MOST];
+    uint32_t chain[OPEN_MAX];
     uint32_t count = 0;
     uint32_t parent = 0;
 
     while (paths->file_capacity < paths->path_keys.count)
         if (!open_ranges_grow(&paths->file_ids, &paths->file_capacity, sizeof(*paths->file_ids)))
             return 0;
-    while (path && !paths->file_ids[path - 1] && count < OPEN_MOST) {
+    while (path && !paths->file_ids[path - 1] && count < OPEN_MAX) {
         const struct path_key *key = (const void *)mp_intern_get(&paths->path_keys, path, NULL);
 
         chain[count++] = path;

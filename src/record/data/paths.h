@@ -30,10 +30,10 @@
 #include "record/graphs/open_ranges.h"
 #include "record/nvtx/nvtx.h"
 
-#define PATHS_MOST         65536u              /* entries, and paths */
-#define PATHS_MOST_TEXT    ((size_t)16 << 20)  /* bytes of names */
-#define PATHS_MOST_ORIGINS ((uint32_t)1 << 20) /* numbers that are kept: the last ones met */
-#define PATHS_LOST         UINT32_MAX          /* of a node: its ranges found no room */
+#define PATHS_MAX         65536u              /* entries, and paths */
+#define PATHS_MAX_TEXT    ((size_t)16 << 20)  /* bytes of names */
+#define PATHS_MAX_ORIGINS ((uint32_t)1 << 20) /* numbers that are kept: the last ones met */
+#define PATHS_LOST        UINT32_MAX          /* of a node: its ranges found no room */
 
 struct collectives;
 struct stack_rows;

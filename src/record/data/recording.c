@@ -67,7 +67,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     if (dictionary_open(&recording->dictionary, writer, api) != MP_OK)
         return MP_ERR_MEMORY;
     recording->dictionary.edges = recording->edges;
-    recording->edges->greatest = &recording->decoder.correlation;
+    recording->edges->max = &recording->decoder.correlation;
     paths_open(&recording->paths, recording->paths_wanted);
     carried_open(&recording->carried, &recording->capture, &recording->dictionary);
     recording->collectives.dictionary = &recording->dictionary;
@@ -119,7 +119,7 @@ static void cut_file(struct recording *recording)
 {
     /* Resets the counters that are no losses and belong to the part that is cut away. */
     recording->quality.values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
-    recording->lag.greatest = 0;
+    recording->lag.max = 0;
     recording->quality.values[QUALITY_gpu_behind_ms] = 0;
     recording->quality.values[QUALITY_unanswered_launches] = 0;
     answers_restart(&recording->answers);
@@ -548,7 +548,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_edges] = edges_lost(recording->edges);
     values[QUALITY_dropped_paths] = recording->paths.lost + count_of(recording->paths_lost) +
                                     atomic_load(&recording->edges->nodes_lost);
-    values[QUALITY_gpu_behind_ms] = recording->lag.greatest / 1000000u;
+    values[QUALITY_gpu_behind_ms] = recording->lag.max / 1000000u;
     if (recording->recorder)
         values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->cupti_state.clocks);
     values[QUALITY_dropped_functions] = host_functions_lost(recording->recorder);

@@ -86,7 +86,7 @@ void flight_configure(struct recorder *recorder)
         say_useless("MINIPROF_METRICS");
         *config->metrics = '\0';
     }
-    flight->most_files = config->flight_files;
+    flight->max_files = config->flight_files;
     flight->pace = choose_pace(flight->window);
 }
 
@@ -119,7 +119,7 @@ enum mp_status flight_open(struct recorder *recorder, struct mp_writer **writer,
     }
     flight->header = (char *)header.data;
     /* The header counts too: no file is larger than MINIPROF_FLIGHT_MB. */
-    flight->ring.most = ((size_t)recorder->config.flight_mb << 20) - header.size - FRAME_BYTES;
+    flight->ring.max = ((size_t)recorder->config.flight_mb << 20) - header.size - FRAME_BYTES;
     MP_TRY(output_expand(recorder, error));
     if (mp_make_folders(recorder->output.path, &cause) != MP_OK ||
         flight_file_prepare(&recorder->output, &cause) != MP_OK)
@@ -222,7 +222,7 @@ bool flight_write(struct recorder *recorder, const struct flight_trigger *trigge
     struct flight_path path;
     struct mp_error error;
 
-    if (flight->files >= flight->most_files)
+    if (flight->files >= flight->max_files)
         return refuse(flight, text, size);
     recording_gather(recorder, mp_time_limit_ms(MP_TIME_FLIGHT_GATHER));
     recording_settle(&recorder->recording);
@@ -263,10 +263,10 @@ static void write_step(struct recorder *recorder)
 static void bound_definitions(struct recorder *recorder)
 {
     struct flight *flight = &recorder->flight;
-    size_t most = flight->ring.most / 2;
+    size_t max = flight->ring.max / 2;
 
-    if (flight->ring.kept.bytes <= most &&
-        dictionary_bytes(&recorder->recording.dictionary) <= flight->ring.most)
+    if (flight->ring.kept.bytes <= max &&
+        dictionary_bytes(&recorder->recording.dictionary) <= flight->ring.max)
         return;
     recording_begin_anew(&recorder->recording);
     mp_chunk_ring_clear(&flight->ring);

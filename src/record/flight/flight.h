@@ -74,7 +74,7 @@ struct flight {
     bool by_step;    /* MINIPROF_SLOW_STEP is in effect */
     bool virtual;    /* the software GPU's clock: the writer cannot read the time */
     uint64_t window; /* ns */
-    uint32_t most_files;
+    uint32_t max_files;
     int pace; /* ms from one look at the rows to the next */
     struct mp_slow_step slow;
     char *header; /* the part of the header that all files share */

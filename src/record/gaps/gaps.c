@@ -206,7 +206,7 @@ static struct gap_thread *map_thread(struct recorder *recorder)
 
     if (thread == MAP_FAILED)
         return NULL;
-    thread->walk.most = GAP_DEPTH;
+    thread->walk.max = GAP_DEPTH;
     thread->walk.pages.pid = recorder->pid;
     thread->walk.pages.copies = true;
     thread->walk.codes.arena = &recorder->gaps.arena;

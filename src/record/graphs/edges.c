@@ -23,13 +23,13 @@ void edges_open(struct edge_store *store)
 static void say_loss(struct edge_store *store)
 {
     if (!atomic_exchange(&store->loss_was_said, true))
-        mp_log_warn("there is no room for the edges of all CUDA graphs (%u are held)", EDGES_MOST);
+        mp_log_warn("there is no room for the edges of all CUDA graphs (%u are held)", EDGES_MAX);
 }
 
 struct graph_edges *edges_new(struct edge_store *store, uint32_t graph, uint64_t count)
 {
     struct graph_edges *edges = NULL;
-    uint64_t kept = count <= EDGES_MOST ? count : 0;
+    uint64_t kept = count <= EDGES_MAX ? count : 0;
 
     if (kept)
         edges = malloc(sizeof(*edges) + kept * sizeof(edges->edges[0]));
@@ -81,7 +81,7 @@ void edges_put(struct edge_store *store, struct graph_edges *edges)
     bool room;
 
     pthread_mutex_lock(&store->lock);
-    room = store->waiting + size_of(edges) <= EDGES_MOST;
+    room = store->waiting + size_of(edges) <= EDGES_MAX;
     if (room) {
         if (store->first)
             store->last->next = edges;
@@ -188,13 +188,13 @@ static struct graph_edges *shrink(struct graph_edges *edges)
  * number of edges is kept. */
 static void hold(struct edge_store *store, struct graph_edges *edges)
 {
-    if (store->held + size_of(edges) > EDGES_MOST || store->count == EDGES_MOST_GRAPHS)
+    if (store->held + size_of(edges) > EDGES_MAX || store->count == EDGES_MAX_GRAPHS)
         drop_gone(store);
-    if (store->held + size_of(edges) > EDGES_MOST) {
+    if (store->held + size_of(edges) > EDGES_MAX) {
         edges = shrink(edges);
         say_loss(store);
     }
-    if (store->count == EDGES_MOST_GRAPHS || !grow(store) ||
+    if (store->count == EDGES_MAX_GRAPHS || !grow(store) ||
         mp_map_put(&store->index, edges->number, store->count) != MP_OK) {
         lose(store, edges);
         return;
@@ -235,7 +235,7 @@ static uint64_t next_number(struct edge_store *store, uint32_t graph)
     if (!before)
         return number_of(graph, times);
     before->gone = true;
-    if (store->reused.count < EDGES_MOST_GRAPHS &&
+    if (store->reused.count < EDGES_MAX_GRAPHS &&
         mp_map_put(&store->reused, graph, times + 1) == MP_OK)
         return number_of(graph, times + 1);
     drop(store, mp_map_get(&store->index, before->number));
@@ -245,12 +245,12 @@ static uint64_t next_number(struct edge_store *store, uint32_t graph)
 /* Extends a correlation id to 64 bits: the value nearest to the greatest one met. */
 static uint64_t extend(const struct edge_store *store, uint32_t correlation)
 {
-    uint64_t greatest = store->greatest ? *store->greatest : 0;
-    int32_t step = (int32_t)(correlation - (uint32_t)greatest);
+    uint64_t max = store->max ? *store->max : 0;
+    int32_t step = (int32_t)(correlation - (uint32_t)max);
 
-    if (!greatest || (step < 0 && (uint64_t) - (int64_t)step > greatest))
+    if (!max || (step < 0 && (uint64_t) - (int64_t)step > max))
         return correlation;
-    return greatest + (uint64_t)(int64_t)step;
+    return max + (uint64_t)(int64_t)step;
 }
 
 static void use(struct edge_store *store, struct graph_edges *edges)

@@ -24,9 +24,9 @@
 #include "base/data/map.h"
 #include "trace/write/writer.h"
 
-#define EDGES_MOST        ((uint32_t)1 << 20) /* that are held: 24 MiB */
-#define EDGES_MOST_GRAPHS ((uint32_t)1 << 16)
-#define EDGES_READS       1024u /* the last calls in which we called the driver: their ids */
+#define EDGES_MAX        ((uint32_t)1 << 20) /* that are held: 24 MiB */
+#define EDGES_MAX_GRAPHS ((uint32_t)1 << 16)
+#define EDGES_READS      1024u /* the last calls in which we called the driver: their ids */
 
 /* CUPTI's graph node ids. */
 struct edge {
@@ -85,12 +85,12 @@ struct edge_store {
     struct mp_map index;  /* number in the file -> position in graphs */
     struct mp_map reused; /* CUPTI's id -> how often it has been used again */
     uint32_t count, capacity;
-    uint32_t held;            /* edges and nodes in them */
-    uint32_t unsettled;       /* nodes to be looked up, or written: graphs, counted once for each */
-    const uint64_t *greatest; /* correlation id up to now, in 64 bits; may be NULL */
-    uint64_t lost_of_run;     /* edges that graphs which ran have lost */
-    uint32_t taken;           /* of `put` */
-    uint64_t last_number;     /* of the graph whose edges were appended last */
+    uint32_t held;        /* edges and nodes in them */
+    uint32_t unsettled;   /* nodes to be looked up, or written: graphs, counted once for each */
+    const uint64_t *max;  /* correlation id up to now, in 64 bits; may be NULL */
+    uint64_t lost_of_run; /* edges that graphs which ran have lost */
+    uint32_t taken;       /* of `put` */
+    uint64_t last_number; /* of the graph whose edges were appended last */
 };
 
 void edges_open(struct edge_store *store);

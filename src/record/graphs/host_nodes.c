@@ -18,7 +18,7 @@ void host_nodes_open(struct host_nodes *nodes)
 
 static uint32_t held(const struct host_nodes *nodes)
 {
-    return nodes->count < HOST_NODES_MOST ? nodes->count : HOST_NODES_MOST;
+    return nodes->count < HOST_NODES_MAX ? nodes->count : HOST_NODES_MAX;
 }
 
 static struct host_node *find(const struct host_nodes *nodes, uintptr_t handle)
@@ -42,10 +42,10 @@ static void forget(struct host_nodes *nodes, uintptr_t handle)
 /* The handle is in use by no other node here. */
 static void put(struct host_nodes *nodes, const struct host_node *node)
 {
-    uint32_t at = nodes->count % HOST_NODES_MOST;
+    uint32_t at = nodes->count % HOST_NODES_MAX;
 
     if (!nodes->nodes)
-        nodes->nodes = calloc(HOST_NODES_MOST, sizeof(*nodes->nodes));
+        nodes->nodes = calloc(HOST_NODES_MAX, sizeof(*nodes->nodes));
     if (!nodes->nodes)
         return;
     if (nodes->nodes[at].handle)
@@ -173,7 +173,7 @@ void host_nodes_find(struct host_nodes *nodes, struct host_clones *clones)
     clones->count = 0;
     pthread_mutex_lock(&nodes->lock);
     for (uint32_t i = 0; i < held(nodes) && clones->count < HOST_NODES_CLONES; i++) {
-        const struct host_node *node = &nodes->nodes[(nodes->count - 1 - i) % HOST_NODES_MOST];
+        const struct host_node *node = &nodes->nodes[(nodes->count - 1 - i) % HOST_NODES_MAX];
 
         if (node->executable && node->root == clones->root)
             clones->ids[clones->count++] = node->id;

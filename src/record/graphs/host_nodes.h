@@ -18,7 +18,7 @@
 
 #include "base/data/map.h"
 
-#define HOST_NODES_MOST 8192u /* that are known: 256 KiB */
+#define HOST_NODES_MAX 8192u /* that are known: 256 KiB */
 
 struct recorder;
 

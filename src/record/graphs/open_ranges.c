@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define MOST_EARLY_ENDS 4096u
+#define MAX_EARLY_ENDS 4096u
 
 struct early_end {
     uint64_t range;
@@ -34,7 +34,7 @@ static struct open_thread *add_thread(struct open_ranges *ranges, uint32_t tid)
 {
     struct open_thread *thread;
 
-    if (ranges->thread_count == OPEN_MOST_THREADS ||
+    if (ranges->thread_count == OPEN_MAX_THREADS ||
         (ranges->thread_count == ranges->thread_capacity &&
          !open_ranges_grow(&ranges->threads, &ranges->thread_capacity, sizeof(*ranges->threads))) ||
         mp_map_put(&ranges->thread_index, tid, ranges->thread_count) != MP_OK)
@@ -83,14 +83,14 @@ static bool open_ranges_make_room(struct open_ranges *ranges, struct open_thread
     struct open_range *next;
     char *name;
 
-    if (thread->count == OPEN_MOST ||
+    if (thread->count == OPEN_MAX ||
         (thread->count == thread->capacity &&
          !open_ranges_grow(&thread->open, &thread->capacity, sizeof(thread->open[0]))))
         return false;
     next = &thread->open[thread->count];
     if (bytes <= next->room)
         return true;
-    if (ranges->text_bytes + bytes > OPEN_MOST_TEXT)
+    if (ranges->text_bytes + bytes > OPEN_MAX_TEXT)
         return false;
     name = realloc(next->name, bytes);
     if (!name)
@@ -167,10 +167,10 @@ static void note_early(struct open_ranges *ranges, const struct mp_nvtx_event *e
     struct early_end *early;
 
     if (!ranges->early)
-        ranges->early = calloc(MOST_EARLY_ENDS, sizeof(*ranges->early));
+        ranges->early = calloc(MAX_EARLY_ENDS, sizeof(*ranges->early));
     if (!ranges->early)
         return; /* then the range may look open for too long */
-    early = &ranges->early[ranges->early_count % MOST_EARLY_ENDS];
+    early = &ranges->early[ranges->early_count % MAX_EARLY_ENDS];
     if (early->range)
         mp_map_remove(&ranges->early_index, early->range);
     early->range = 0;

@@ -23,9 +23,9 @@
 #include "base/data/map.h"
 #include "record/nvtx/nvtx.h"
 
-#define OPEN_MOST         1024u  /* ranges of one thread */
-#define OPEN_MOST_THREADS 16384u /* threads, ever */
-#define OPEN_MOST_TEXT    ((size_t)8 << 20)
+#define OPEN_MAX         1024u  /* ranges of one thread */
+#define OPEN_MAX_THREADS 16384u /* threads, ever */
+#define OPEN_MAX_TEXT    ((size_t)8 << 20)
 
 struct open_range {
     const char *domain; /* NULL is the default one; permanent, and one for each name */

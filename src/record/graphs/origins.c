@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define NODE_CHAINS  ORIGINS_MOST
+#define NODE_CHAINS  ORIGINS_MAX
 #define GRAPH_CHAINS ((uint32_t)1 << 12)
 
 struct origin_item {
@@ -24,7 +24,7 @@ struct origin_item {
 
 bool origins_open(struct origins *origins)
 {
-    const size_t items = ORIGINS_MOST * sizeof(struct origin_item);
+    const size_t items = ORIGINS_MAX * sizeof(struct origin_item);
     const size_t bytes = items + (NODE_CHAINS + GRAPH_CHAINS) * sizeof(uint32_t);
     unsigned char *memory;
 
@@ -107,7 +107,7 @@ static void drop(struct origins *origins, struct origin_item *item)
 /* Drops the next item in turn, which is among the oldest ones. */
 static void evict(struct origins *origins)
 {
-    origins->hand = origins->hand % ORIGINS_MOST + 1;
+    origins->hand = origins->hand % ORIGINS_MAX + 1;
     drop(origins, item_at(origins, origins->hand));
     atomic_fetch_add(&origins->lost, 1);
 }
@@ -116,7 +116,7 @@ static uint32_t origins_take(struct origins *origins)
 {
     uint32_t link = origins->free;
 
-    if (!link && origins->fresh < ORIGINS_MOST) {
+    if (!link && origins->fresh < ORIGINS_MAX) {
         origins->held++;
         return ++origins->fresh;
     }
@@ -242,7 +242,7 @@ bool origins_building(struct origins *origins, uintptr_t graph)
 
     pthread_mutex_lock(&origins->lock);
     added = position(origins, graph) == origins->building_count &&
-            origins->building_count < ORIGINS_MOST_BUILDING;
+            origins->building_count < ORIGINS_MAX_BUILDING;
     if (added)
         origins->building[origins->building_count++] = graph;
     pthread_mutex_unlock(&origins->lock);

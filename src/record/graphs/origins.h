@@ -22,15 +22,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ORIGINS_MOST          ((uint32_t)1 << 18) /* nodes, without those of executable graphs */
-#define ORIGINS_MOST_BUILDING 64u                 /* graphs that are being built by hand */
+#define ORIGINS_MAX          ((uint32_t)1 << 18) /* nodes, without those of executable graphs */
+#define ORIGINS_MAX_BUILDING 64u                 /* graphs that are being built by hand */
 
 struct origin_item;
 
 struct origins {
     pthread_mutex_t lock;
     /* Under the lock. */
-    struct origin_item *items; /* ORIGINS_MOST of them; NULL: nothing is kept */
+    struct origin_item *items; /* ORIGINS_MAX of them; NULL: nothing is kept */
     uint32_t *by_node;         /* heads of chains, by the node's handle; item + 1 */
     uint32_t *by_graph;        /* by the graph's */
     uint32_t fresh;            /* items from here on were never used */
@@ -38,7 +38,7 @@ struct origins {
     uint32_t held;             /* items in use */
     uint32_t hand;             /* item + 1 that was last dropped to make room */
     uint32_t last;             /* number given */
-    uintptr_t building[ORIGINS_MOST_BUILDING];
+    uintptr_t building[ORIGINS_MAX_BUILDING];
     uint32_t building_count;
     _Atomic uint64_t lost; /* nodes that were dropped to make room */
 };

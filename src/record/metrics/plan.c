@@ -99,13 +99,13 @@ static int find_raw(const struct metric_plan *plan, const char *name)
  * or there are too many; the inputs before that one stay in the plan. */
 static bool take_inputs(struct metric_plan *plan, struct chip *chip, struct metric_choice *choice)
 {
-    const char *names[METRIC_MOST_INPUTS];
+    const char *names[METRIC_MAX_INPUTS];
     size_t count = metric_expression_inputs(&choice->expression, names);
     size_t i;
 
     for (i = 0; i < count; i++) {
         int at = find_raw(plan, names[i]);
-        if (at < 0 && (plan->raw_count == METRIC_PLAN_MOST || !is_countable(chip, names[i])))
+        if (at < 0 && (plan->raw_count == METRIC_PLAN_MAX || !is_countable(chip, names[i])))
             return false;
         if (at < 0) {
             at = (int)plan->raw_count;
@@ -140,7 +140,7 @@ static void plan_choose(struct metric_plan *plan, struct chip *chip, struct metr
     }
     choice->state = choice->entry.candidates[0].expression ? MP_metric_state_unavailable
                                                            : MP_metric_state_discontinued;
-    for (i = 0; i < METRIC_MOST_CANDIDATES && choice->entry.candidates[i].expression; i++)
+    for (i = 0; i < METRIC_MAX_CANDIDATES && choice->entry.candidates[i].expression; i++)
         if (try_candidate(plan, chip, choice, choice->entry.candidates[i].expression)) {
             choice->state = choice->entry.candidates[i].note ? MP_metric_state_substitute
                                                              : MP_metric_state_exact;
@@ -155,7 +155,7 @@ static size_t count_names(const char *list)
     size_t count = 0;
 
     metric_names_begin(&names, list);
-    while (count < METRIC_PLAN_MOST && metric_names_next(&names, name))
+    while (count < METRIC_PLAN_MAX && metric_names_next(&names, name))
         count++;
     return count;
 }
@@ -165,7 +165,7 @@ static void choose_all(struct metric_plan *plan, struct chip *chip, const char *
     struct metric_names names;
 
     metric_names_begin(&names, list);
-    while (plan->choice_count < METRIC_PLAN_MOST &&
+    while (plan->choice_count < METRIC_PLAN_MAX &&
            metric_names_next(&names, plan->choices[plan->choice_count].name)) {
         plan_choose(plan, chip, &plan->choices[plan->choice_count++]);
     }
@@ -268,7 +268,7 @@ static enum mp_status plan_fill(struct metric_plan *plan, struct chip *chip, con
     size_t count = count_names(list);
 
     plan->choices = calloc(count + 1, sizeof(*plan->choices));
-    plan->raw = calloc(METRIC_PLAN_MOST, sizeof(*plan->raw));
+    plan->raw = calloc(METRIC_PLAN_MAX, sizeof(*plan->raw));
     if (!plan->choices || !plan->raw)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for the metrics");
     plan->raw[plan->raw_count++] = DURATION;
@@ -347,7 +347,7 @@ void metric_plan_free(struct metric_plan *plan)
 
 double metric_plan_value(const struct metric_choice *choice, const double *raw)
 {
-    double inputs[METRIC_MOST_INPUTS];
+    double inputs[METRIC_MAX_INPUTS];
     size_t count = metric_expression_inputs(&choice->expression, NULL);
     size_t i;
 

@@ -18,7 +18,7 @@
 #include "base/metrics/table.h"
 #include "record/metrics/profiler_api.h"
 
-#define METRIC_PLAN_MOST 1024u /* metrics in a plan, and raw ones behind them */
+#define METRIC_PLAN_MAX 1024u /* metrics in a plan, and raw ones behind them */
 
 struct metric_choice {
     char name[METRIC_NAME_BYTES];
@@ -27,7 +27,7 @@ struct metric_choice {
     const char *expression_text; /* NULL: not available */
     unsigned state;              /* MP_metric_state_* */
     struct metric_expression expression;
-    uint16_t inputs[METRIC_MOST_INPUTS]; /* positions in the plan's `raw` */
+    uint16_t inputs[METRIC_MAX_INPUTS]; /* positions in the plan's `raw` */
 };
 
 struct metric_plan {

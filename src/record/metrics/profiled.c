@@ -46,7 +46,7 @@ void profiled_put(struct profiled_store *store, struct profiled_launch *launch)
 
     launch->next = NULL;
     pthread_mutex_lock(&store->lock);
-    room = store->waiting < PROFILED_MOST_WAITING;
+    room = store->waiting < PROFILED_MAX_WAITING;
     if (room) {
         if (store->last)
             store->last->next = launch;
@@ -79,17 +79,17 @@ static bool work_out(const struct profiled_launch *launch, struct profiled_time 
 
 static void keep_times(struct profiled_store *store, const struct profiled_launch *launch)
 {
-    uint32_t at = (uint32_t)(store->time_count % PROFILED_MOST_TIMES);
+    uint32_t at = (uint32_t)(store->time_count % PROFILED_MAX_TIMES);
     struct profiled_time time = {
         .correlation = decode_correlation(store->decoder, launch->correlation),
     };
 
     if (!store->times)
-        store->times = calloc(PROFILED_MOST_TIMES, sizeof(*store->times));
+        store->times = calloc(PROFILED_MAX_TIMES, sizeof(*store->times));
     work_out(launch, &time);
     if (!store->times)
         return;
-    if (store->time_count >= PROFILED_MOST_TIMES)
+    if (store->time_count >= PROFILED_MAX_TIMES)
         mp_map_remove(&store->index, store->times[at].correlation);
     if (mp_map_put(&store->index, time.correlation, at) != MP_OK)
         return;

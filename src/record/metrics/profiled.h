@@ -21,8 +21,8 @@
 #include "base/data/map.h"
 #include "record/metrics/plan.h"
 
-#define PROFILED_MOST_WAITING 65536u /* launches that the writer has not taken */
-#define PROFILED_MOST_TIMES   65536u /* launches whose records may still come: a few seconds */
+#define PROFILED_MAX_WAITING 65536u /* launches that the writer has not taken */
+#define PROFILED_MAX_TIMES   65536u /* launches whose records may still come: a few seconds */
 
 struct decoder;
 
@@ -51,7 +51,7 @@ struct profiled_store {
     struct profiled_launch *pending, *pending_last; /* indexed, but without rows yet */
     struct decoder *decoder;                        /* extends correlation ids to 64 bits */
     struct mp_map index;                            /* correlation -> position in times */
-    struct profiled_time *times; /* a ring of PROFILED_MOST_TIMES, NULL before the first */
+    struct profiled_time *times; /* a ring of PROFILED_MAX_TIMES, NULL before the first */
     uint64_t time_count;         /* ever kept */
     struct plan_ids *plans;      /* plans that the file has, and their ids */
     size_t plan_count, plan_capacity;

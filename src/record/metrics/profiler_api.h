@@ -198,7 +198,7 @@ struct profiler_set_config {
     int replay;
     size_t ranges;
     uint16_t nesting_levels;
-    uint16_t least_nesting;
+    uint16_t min_nesting;
     size_t pass;
     uint16_t nesting;
 };

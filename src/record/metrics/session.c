@@ -47,7 +47,7 @@ static enum mp_status configure(const struct profiling_session *session, struct 
         .replay = PROFILER_KERNEL_REPLAY,
         .ranges = 1,
         .nesting_levels = 1,
-        .least_nesting = 1,
+        .min_nesting = 1,
         .nesting = 1,
     };
 

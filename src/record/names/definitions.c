@@ -10,9 +10,9 @@
 
 #include "base/poison.h"
 
-#define MOST_DEVICES      64u
-#define MOST_CONTEXTS     1024u
-#define MOST_STREAMS      16384u
+#define MAX_DEVICES       64u
+#define MAX_CONTEXTS      1024u
+#define MAX_STREAMS       16384u
 #define DEVICE_NAME_BYTES 128u
 
 struct device_fact {
@@ -21,9 +21,9 @@ struct device_fact {
 };
 
 struct kept_definitions {
-    struct device_fact devices[MOST_DEVICES];
-    struct mp_row_context_info contexts[MOST_CONTEXTS];
-    struct mp_row_stream_info streams[MOST_STREAMS];
+    struct device_fact devices[MAX_DEVICES];
+    struct mp_row_context_info contexts[MAX_CONTEXTS];
+    struct mp_row_stream_info streams[MAX_STREAMS];
     uint32_t device_count, context_count, stream_count;
 };
 
@@ -108,7 +108,7 @@ void dictionary_device(struct dictionary *dictionary, const struct record_device
         if (definitions->devices[i].row.id == device->id)
             return; /* CUPTI repeats devices when another context is made */
     note_device(&fact, device);
-    if (definitions->device_count < MOST_DEVICES)
+    if (definitions->device_count < MAX_DEVICES)
         definitions->devices[definitions->device_count++] = fact;
     append_device(dictionary, &fact);
 }
@@ -122,7 +122,7 @@ void dictionary_context(struct dictionary *dictionary, const struct record_conte
         .null_stream = context->null_stream,
     };
 
-    if (definitions->context_count < MOST_CONTEXTS)
+    if (definitions->context_count < MAX_CONTEXTS)
         definitions->contexts[definitions->context_count++] = row;
     mp_append_context_info(dictionary->writer, &row);
 }
@@ -138,7 +138,7 @@ void dictionary_stream_info(struct dictionary *dictionary, const struct record_s
         .correlation = stream->correlation,
     };
 
-    if (definitions->stream_count < MOST_STREAMS)
+    if (definitions->stream_count < MAX_STREAMS)
         definitions->streams[definitions->stream_count++] = row;
     mp_append_stream_info(dictionary->writer, &row);
 }

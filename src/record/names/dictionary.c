@@ -11,7 +11,7 @@
 
 #include "base/poison.h"
 
-#define MOST_THREADS 65536u /* threads told apart; a bound for tids that never repeat */
+#define MAX_THREADS 65536u /* threads told apart; a bound for tids that never repeat */
 
 enum mp_status dictionary_open(struct dictionary *dictionary, struct mp_writer *writer,
                                const struct api_set *api)
@@ -220,7 +220,7 @@ static struct thread_fact *find_thread(struct dictionary *dictionary, uint32_t t
     if (index != MP_MAP_ABSENT)
         return &threads[index];
     index = dictionary->thread_count;
-    if (index >= MOST_THREADS)
+    if (index >= MAX_THREADS)
         return NULL;
     if (index == capacity) {
         capacity = capacity ? capacity * 2 : 64;

@@ -242,7 +242,7 @@ const struct mp_nvtx_schema *nvtx_fields_make(const struct nvtx_domain *domain,
                                               const void *attributes)
 {
     const nvtxPayloadSchemaAttr_t *attr = attributes;
-    const size_t most =
+    const size_t max =
         attr->numEntries < NVTX_SCHEMA_FIELDS ? attr->numEntries : NVTX_SCHEMA_FIELDS;
     struct mp_nvtx_schema *made;
 
@@ -250,7 +250,7 @@ const struct mp_nvtx_schema *nvtx_fields_make(const struct nvtx_domain *domain,
         attr->type != NVTX_PAYLOAD_SCHEMA_TYPE_STATIC &&
         attr->type != NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC)
         return NULL;
-    made = nvtx_permanent(sizeof(*made) + most * sizeof(made->fields[0]));
+    made = nvtx_permanent(sizeof(*made) + max * sizeof(made->fields[0]));
     if (!made)
         return NULL;
     made->domain = domain ? domain->name : NULL;

@@ -17,15 +17,15 @@
 
 #include "base/poison.h"
 
-enum { NESTED_MOST = 32, STARTED_MOST = 256, HEARD_BYTES = 64 };
+enum { NESTED_MAX = 32, STARTED_MAX = 256, HEARD_BYTES = 64 };
 
 struct watch_thread {
     bool busy;      /* a signal handler that calls NVTX must keep out */
     uint32_t depth; /* pushes in the domain */
     uint32_t count; /* pushes of the name, whose depths follow */
-    uint32_t at[NESTED_MOST];
-    uint64_t since[NESTED_MOST]; /* when they were pushed, if anybody wants to know */
-    char heard[HEARD_BYTES];     /* the name of the last push, if any name will do */
+    uint32_t at[NESTED_MAX];
+    uint64_t since[NESTED_MAX]; /* when they were pushed, if anybody wants to know */
+    char heard[HEARD_BYTES];    /* the name of the last push, if any name will do */
 };
 
 static struct watch {
@@ -44,8 +44,8 @@ static struct watch {
     _Atomic(uint32_t) open; /* ranges of the name */
     _Atomic(uint32_t) started;
     pthread_mutex_t lock; /* of the next */
-    nvtxRangeId_t ids[STARTED_MOST];
-    uint64_t since[STARTED_MOST];
+    nvtxRangeId_t ids[STARTED_MAX];
+    uint64_t since[STARTED_MAX];
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The functions of calls.c. */
@@ -241,7 +241,7 @@ static void note_push(bool matches)
 
     if (!thread)
         return;
-    if (matches && thread->count < NESTED_MOST) {
+    if (matches && thread->count < NESTED_MAX) {
         if (!thread->count && watch.has_ending)
             pthread_setspecific(watch.ending, thread);
         thread->at[thread->count] = thread->depth;
@@ -287,14 +287,14 @@ static nvtxRangeId_t keep_id(nvtxRangeId_t id, uint64_t since)
     if (!id)
         id = 1 + atomic_fetch_add_explicit(&nvtx_state()->ranges, 1, memory_order_relaxed);
     pthread_mutex_lock(&watch.lock);
-    for (i = 0; i < STARTED_MOST && watch.ids[i]; i++)
+    for (i = 0; i < STARTED_MAX && watch.ids[i]; i++)
         continue;
-    if (i < STARTED_MOST) {
+    if (i < STARTED_MAX) {
         watch.ids[i] = id;
         watch.since[i] = since;
     }
     pthread_mutex_unlock(&watch.lock);
-    if (i < STARTED_MOST)
+    if (i < STARTED_MAX)
         atomic_fetch_add(&watch.started, 1);
     else
         range_ends(since); /* its end could not be recognised */
@@ -313,7 +313,7 @@ static void note_end(nvtxRangeId_t id)
     if (!thread)
         return;
     pthread_mutex_lock(&watch.lock);
-    for (i = 0; i < STARTED_MOST && !since; i++)
+    for (i = 0; i < STARTED_MAX && !since; i++)
         if (watch.ids[i] == id) {
             watch.ids[i] = 0;
             since = watch.since[i];

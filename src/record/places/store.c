@@ -27,11 +27,11 @@ static uint32_t number(struct mp_intern *pool, const void *data, size_t bytes, b
     return has_room ? mp_intern_add(pool, data, bytes) : mp_intern_find(pool, data, bytes);
 }
 
-static uint32_t number_code(struct mp_intern *codes, const struct stored_code *code, size_t most)
+static uint32_t number_code(struct mp_intern *codes, const struct stored_code *code, size_t max)
 {
     size_t bytes = sizeof *code + code->name_bytes + code->file_bytes + code->table_bytes;
 
-    return number(codes, code, bytes, mp_intern_bytes(codes) + bytes <= most);
+    return number(codes, code, bytes, mp_intern_bytes(codes) + bytes <= max);
 }
 
 uint32_t store_code(struct stack_store *store, struct stored_code *code)
@@ -39,11 +39,11 @@ uint32_t store_code(struct stack_store *store, struct stored_code *code)
     uint32_t id;
 
     pthread_mutex_lock(&store->lock);
-    id = number_code(&store->codes, code, STORE_MOST_TABLES);
+    id = number_code(&store->codes, code, STORE_MAX_TABLES);
     if (!id) {
         code->table_bytes = 0;
         code->lines = LINE_TABLE_NONE;
-        id = number_code(&store->codes, code, STORE_MOST_CODE);
+        id = number_code(&store->codes, code, STORE_MAX_CODE);
     }
     pthread_mutex_unlock(&store->lock);
     if (!id)
@@ -56,7 +56,7 @@ uint32_t store_module(struct stack_store *store, const void *module, size_t byte
     uint32_t id;
 
     pthread_mutex_lock(&store->lock);
-    id = number(&store->modules, module, bytes, store->modules.count < STORE_MOST_MODULES);
+    id = number(&store->modules, module, bytes, store->modules.count < STORE_MAX_MODULES);
     pthread_mutex_unlock(&store->lock);
     return id;
 }
@@ -66,9 +66,9 @@ static uint32_t number_stack(struct stack_store *store, uint32_t caller, uint64_
     struct stored_stack key = {caller, 0};
 
     key.place =
-        number(&store->places, &place, sizeof(place), store->places.count < STORE_MOST_PLACES);
+        number(&store->places, &place, sizeof(place), store->places.count < STORE_MAX_PLACES);
     return key.place
-               ? number(&store->stacks, &key, sizeof(key), store->stacks.count < STORE_MOST_STACKS)
+               ? number(&store->stacks, &key, sizeof(key), store->stacks.count < STORE_MAX_STACKS)
                : 0;
 }
 

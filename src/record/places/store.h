@@ -22,10 +22,10 @@
 
 #include "base/data/map.h"
 
-#define STORE_MOST_STACKS ((uint32_t)1 << 18) /* about 40 bytes each */
-#define STORE_MOST_PLACES ((uint32_t)1 << 17)
-#define STORE_MOST_CODE   ((size_t)8 << 20)         /* bytes of names and line tables */
-#define STORE_MOST_TABLES (STORE_MOST_CODE / 8 * 7) /* the rest is for names */
+#define STORE_MAX_STACKS ((uint32_t)1 << 18) /* about 40 bytes each */
+#define STORE_MAX_PLACES ((uint32_t)1 << 17)
+#define STORE_MAX_CODE   ((size_t)8 << 20)        /* bytes of names and line tables */
+#define STORE_MAX_TABLES (STORE_MAX_CODE / 8 * 7) /* the rest is for names */
 
 /* A place: the function's number in the upper half. The lower half is the byte offset of the
  * instruction, which is even, and bit 0: a new evaluator began with this frame. */
@@ -39,7 +39,7 @@
 #define PLACE_IS_NATIVE(p) ((p) >> 63 && PLACE_CODE(p) != CODE_CUT)
 #define PLACE_MODULE(p)    ((uint32_t)((p) >> PLACE_MODULE_SHIFT) & 0x7fffu)
 #define PLACE_ADDRESS(p)   ((p) & ((UINT64_C(1) << PLACE_MODULE_SHIFT) - 1))
-#define STORE_MOST_MODULES 0x7ffeu
+#define STORE_MAX_MODULES  0x7ffeu
 
 /* The number of the function for frames that are left out because the stack is too deep. */
 #define CODE_CUT UINT32_MAX

@@ -233,7 +233,7 @@ static enum mp_status inject_make_room(struct recorder *recorder, struct mp_erro
     sampling_open(recorder);
     stacks_open(recorder);
     gaps_open(recorder);
-    if (work_queue_open(&recorder->work, buffer_pool_most(&recorder->pool)) != MP_OK ||
+    if (work_queue_open(&recorder->work, buffer_pool_max(&recorder->pool)) != MP_OK ||
         call_logs_open(&recorder->logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory or descriptors to start");
     return MP_OK;

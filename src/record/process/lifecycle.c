@@ -98,7 +98,7 @@ static void synchronize(const struct driver_api *driver, CUcontext context)
 
 static void await_contexts(struct recorder *recorder)
 {
-    CUcontext items[MOST_CONTEXTS_HELD];
+    CUcontext items[MAX_CONTEXTS_HELD];
     uint32_t count;
 
     if (atomic_load(&recorder->cupti_state.callbacks_taken))

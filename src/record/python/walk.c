@@ -111,7 +111,7 @@ uint32_t walk_python(struct walk *walk, const struct python *python, struct stac
 {
     const struct python_layout *layout = &python->layout;
     struct walker walker = {.walk = walk, .python = python, .store = store};
-    uint32_t most = walk->most ? walk->most : WALK_DEPTH;
+    uint32_t max = walk->max ? walk->max : WALK_DEPTH;
     uintptr_t frame;
 
     trust_anew(walk);
@@ -119,11 +119,11 @@ uint32_t walk_python(struct walk *walk, const struct python *python, struct stac
     walk->record_count = 0;
     frame = first_frame(&walker, thread_state);
     for (unsigned passed = 0; frame; passed++) {
-        if (walker.count == most) {
+        if (walker.count == max) {
             walk->places[walker.count++] = (uint64_t)CODE_CUT << 32;
             break;
         }
-        frame = passed == most * PASSED
+        frame = passed == max * PASSED
                     ? 0
                     : memory_view(&walk->pages, frame, LAYOUT_FRAME_BYTES, walker.copy);
         if (!frame) {

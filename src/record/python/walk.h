@@ -21,7 +21,7 @@
 struct walk {
     struct known_pages pages;
     struct known_codes codes;
-    uint32_t most;  /* frames that are kept, up to WALK_DEPTH; 0: as many */
+    uint32_t max;   /* frames that are kept, up to WALK_DEPTH; 0: as many */
     uint32_t count; /* walks */
     bool broken;    /* the last one ended too early */
     /* What evaluators keep on the native stack, innermost first, as far as there is room; not with

@@ -47,7 +47,7 @@ void range_configure(struct recorder *recorder)
                           (ranges->scheduled || (mode != MP_CAPTURE_OFF && mode != MP_CAPTURE_ALL));
     ranges->at_once = mp_config_begins_at_once(config) && !ranges->scheduled;
     ranges->lazy = mp_config_waits(config);
-    ranges->most = ranges_wanted(&config->capture_end);
+    ranges->max = ranges_wanted(&config->capture_end);
     pthread_mutex_init(&ranges->lock, NULL);
     pthread_mutex_init(&recorder->earlier.lock, NULL);
     pthread_condattr_init(&attributes);
@@ -225,7 +225,7 @@ static void end_range(struct recorder *recorder, uint8_t reason, uint64_t time,
     ranges->posted = false;
     atomic_store(&ranges->paused, false);
     ranges->ended++;
-    ranges->over |= ranges->most && ranges->ended >= ranges->most;
+    ranges->over |= ranges->max && ranges->ended >= ranges->max;
     ranges->closed_at = mp_monotonic_ms();
     /* Without callbacks there are no ids that tell what was launched between ranges. */
     ranges->lingers = ranges->quick >= RANGE_QUICK_ROW && !ranges->over &&
@@ -549,13 +549,13 @@ void range_go(struct recorder *recorder)
         range_nvtx_begin(recorder);
 }
 
-static int sooner(int most, int64_t ms)
+static int sooner(int max, int64_t ms)
 {
-    return ms >= most ? most : ms > 0 ? (int)ms : 0;
+    return ms >= max ? max : ms > 0 ? (int)ms : 0;
 }
 
 /* The last of several quick ranges has ended: does what its end has left. */
-static int end_lingering(struct recorder *recorder, int most)
+static int end_lingering(struct recorder *recorder, int max)
 {
     struct ranges *ranges = &recorder->ranges;
     int64_t left = 0;
@@ -570,10 +570,10 @@ static int end_lingering(struct recorder *recorder, int most)
     pthread_mutex_unlock(&ranges->lock);
     if (closed && left <= 0)
         range_leave(recorder, closed, false);
-    return closed && left > 0 ? sooner(most, left) : most;
+    return closed && left > 0 ? sooner(max, left) : max;
 }
 
-int range_tick(struct recorder *recorder, int most)
+int range_tick(struct recorder *recorder, int max)
 {
     struct ranges *ranges = &recorder->ranges;
     int64_t duration = in_ms(recorder->config.duration);
@@ -582,10 +582,10 @@ int range_tick(struct recorder *recorder, int most)
     bool ends = false;
 
     if (!recorder_is_recording(recorder))
-        return most;
-    most = end_lingering(recorder, most);
+        return max;
+    max = end_lingering(recorder, max);
     if (!recorder->config.delay && !duration)
-        return most;
+        return max;
     now = mp_monotonic_ms();
     pthread_mutex_lock(&ranges->lock);
     if (!ranges->ready && ranges->ready_at && now >= ranges->ready_at) {
@@ -593,17 +593,17 @@ int range_tick(struct recorder *recorder, int most)
         begins = ranges->at_once;
     }
     if (!ranges->ready && ranges->ready_at)
-        most = sooner(most, ranges->ready_at - now);
+        max = sooner(max, ranges->ready_at - now);
     if (duration && ranges->open) {
         ends = now - ranges->opened_at >= duration;
-        most = sooner(most, ranges->opened_at + duration - now);
+        max = sooner(max, ranges->opened_at + duration - now);
     }
     pthread_mutex_unlock(&ranges->lock);
     if (begins)
         range_begin(recorder, MP_capture_reason_duration, 0);
     if (ends)
         range_end(recorder, MP_capture_reason_duration, 0);
-    return most;
+    return max;
 }
 
 bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over)

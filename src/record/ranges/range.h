@@ -68,7 +68,7 @@ struct ranges {
     bool scheduled;   /* each of them is a step of the schedule */
     bool at_once;     /* the first range begins by itself */
     struct mp_schedule schedule;
-    uint32_t most; /* ranges to record; 0: any number */
+    uint32_t max; /* ranges to record; 0: any number */
 
     _Atomic uint64_t met;     /* NVTX ranges of the name that have begun, ever */
     _Atomic uint32_t toggles; /* SIGUSR2 signals that the writer has not handled */
@@ -143,7 +143,7 @@ enum range_answer range_trigger(struct recorder *recorder, bool begins);
 
 /* Does what is due, and answers in how many ms something is due next; `most` at the latest. The
  * writer only. */
-int range_tick(struct recorder *recorder, int most);
+int range_tick(struct recorder *recorder, int max);
 
 /* Whether a range is open; *number is that of the last range. Any thread. */
 bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over);

@@ -94,13 +94,13 @@ static void publish_rest(struct recorder *recorder, unsigned device, const struc
 static void say(unsigned device, const struct sampling_device *opened,
                 const struct sample_plan *plan, uint64_t interval)
 {
-    size_t most = 0;
+    size_t max = 0;
     size_t i;
 
     for (i = 0; i < plan->wishes->count; i++)
-        most += plan->by[i] == SAMPLED_BY_CUPTI;
+        max += plan->by[i] == SAMPLED_BY_CUPTI;
     if (opened->pm)
-        mp_log_info("device %u: %zu counters are sampled every %.3g us", device, most,
+        mp_log_info("device %u: %zu counters are sampled every %.3g us", device, max,
                     (double)interval / 1e3);
     else if (*opened->reason && opened->nvml)
         mp_log_warn("device %u: NVML is read 10 times a second, since CUPTI cannot sample: %s",

@@ -151,7 +151,7 @@ static void choose_gpm(struct nvml_sampler *sampler, struct sample_plan *plan, c
 {
     size_t i;
 
-    for (i = 0; i < plan->wishes->count && sampler->gpm->count < NVML_MOST_GPM; i++) {
+    for (i = 0; i < plan->wishes->count && sampler->gpm->count < NVML_MAX_GPM; i++) {
         const struct sampled_source *source =
             sampled_source(plan->wishes->items[i].name, SAMPLED_BY_GPM, 0);
         const char *note = lacks_note(plan->lacks[i]);
@@ -252,7 +252,7 @@ static void put_gpm(struct nvml_sampler *sampler, struct sample_store *store,
     const struct nvml_api *api = sampler->api;
     const struct sample_set *set = sampler->gpm;
     struct nvml_gpm_metrics metrics = {.version = NVML_GPM_VERSION, .count = (unsigned)set->count};
-    double values[SAMPLES_MOST_COUNTERS];
+    double values[SAMPLES_MAX_COUNTERS];
     nvml_gpm_sample swap = sampler->before;
     size_t i;
 
@@ -277,7 +277,7 @@ static void put_gpm(struct nvml_sampler *sampler, struct sample_store *store,
 static void put_readings(struct nvml_sampler *sampler, struct sample_store *store,
                          struct sample_moment moment)
 {
-    double values[SAMPLES_MOST_COUNTERS];
+    double values[SAMPLES_MAX_COUNTERS];
     size_t i;
 
     for (i = 0; i < sampler->readings->count; i++)

@@ -20,7 +20,7 @@ enum {
     /* nvmlClocksEventReason...: */
     NVML_REASONS_POWER = 0x4 | 0x80, /* SwPowerCap, HwPowerBrakeSlowdown */
     NVML_REASONS_HEAT = 0x20 | 0x40, /* SwThermalSlowdown, HwThermalSlowdown */
-    NVML_MOST_GPM = 32               /* metrics that we ask for at a time */
+    NVML_MAX_GPM = 32                /* metrics that we ask for at a time */
 };
 
 typedef void *nvml_device;
@@ -47,7 +47,7 @@ struct nvml_gpm_metrics {
     unsigned version;
     unsigned count;
     nvml_gpm_sample before, after;
-    struct nvml_gpm_metric items[NVML_MOST_GPM];
+    struct nvml_gpm_metric items[NVML_MAX_GPM];
 };
 
 /* F(field, symbol, parameters) */

@@ -253,7 +253,7 @@ static size_t take_image(struct pm_sampler *sampler, struct sample_store *store)
         .counters = sampler->counters,
         .bytes = sampler->bytes,
     };
-    double values[SAMPLES_MOST_COUNTERS];
+    double values[SAMPLES_MAX_COUNTERS];
     struct sample_moment moment;
     struct sample_batch *batch;
     size_t i = 0;

@@ -7,7 +7,7 @@
 
 /* What is chosen: names for CUPTI, and the image that they make. */
 struct pm_choice {
-    const char *names[SAMPLES_MOST_COUNTERS]; /* point into the set, or static */
+    const char *names[SAMPLES_MAX_COUNTERS]; /* point into the set, or static */
     size_t count;
     void *host; /* CUPTI's, with all of the names */
     uint8_t *config;

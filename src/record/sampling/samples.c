@@ -39,7 +39,7 @@ bool samples_add(struct sample_set *set, const char *name, const struct sampled_
 {
     struct sample_counter *counter = &set->counters[set->count];
 
-    if (set->count == SAMPLES_MOST_COUNTERS)
+    if (set->count == SAMPLES_MAX_COUNTERS)
         return false;
     mp_text_copy(counter->name, sizeof(counter->name), name);
     counter->expression = source ? source->expression : NULL;
@@ -91,7 +91,7 @@ void samples_put(struct sample_store *store, struct sample_batch *batch)
         return;
     }
     pthread_mutex_lock(&store->lock);
-    room = store->waiting + batch->bytes <= SAMPLES_MOST_BYTES;
+    room = store->waiting + batch->bytes <= SAMPLES_MAX_BYTES;
     if (room) {
         if (store->last)
             store->last->next = batch;

@@ -15,8 +15,8 @@
 #include "base/metrics/sampled.h"
 #include "base/status.h"
 
-#define SAMPLES_MOST_COUNTERS 64u
-#define SAMPLES_MOST_BYTES    (8u << 20) /* in batches that the writer has not taken */
+#define SAMPLES_MAX_COUNTERS 64u
+#define SAMPLES_MAX_BYTES    (8u << 20) /* in batches that the writer has not taken */
 
 struct sample_counter {
     char name[METRIC_NAME_BYTES];
@@ -36,7 +36,7 @@ struct sample_set {
     uint64_t interval; /* ns, as asked for */
     char note[MP_ERROR_TEXT_BYTES];
     size_t count;
-    struct sample_counter counters[SAMPLES_MOST_COUNTERS];
+    struct sample_counter counters[SAMPLES_MAX_COUNTERS];
     uint32_t first_id; /* the writer's: of its first counter in this file, 0: not in it */
 };
 

@@ -186,7 +186,7 @@ void sampling_note_context(struct recorder *recorder, CUcontext context)
 static void note_contexts(struct recorder *recorder)
 {
     struct context_list *contexts = &recorder->cuda.contexts;
-    CUcontext items[MOST_CONTEXTS_HELD];
+    CUcontext items[MAX_CONTEXTS_HELD];
     uint32_t count, i;
 
     pthread_mutex_lock(&contexts->lock);

@@ -17,9 +17,9 @@ static void wish_for(struct sample_wishes *wishes, const char *name,
     for (i = 0; i < wishes->count; i++)
         if (mp_text_equal(wishes->items[i].name, name))
             return;
-    if (wishes->count == SAMPLES_MOST_COUNTERS) {
+    if (wishes->count == SAMPLES_MAX_COUNTERS) {
         mp_log_warn("MINIPROF_SAMPLE: more than %u counters: '%s' is left out",
-                    SAMPLES_MOST_COUNTERS, name);
+                    SAMPLES_MAX_COUNTERS, name);
         return;
     }
     mp_text_copy(wish->name, sizeof(wish->name), name);

@@ -11,7 +11,7 @@ struct sample_wish {
 
 struct sample_wishes {
     size_t count;
-    struct sample_wish items[SAMPLES_MOST_COUNTERS];
+    struct sample_wish items[SAMPLES_MAX_COUNTERS];
 };
 
 /* Why the best source of a wish does not measure it (lacks.h). */
@@ -26,9 +26,9 @@ enum sample_lack {
 /* For one device: who measures each wish so far, and why nobody better does. */
 struct sample_plan {
     const struct sample_wishes *wishes;
-    enum sampled_by by[SAMPLES_MOST_COUNTERS];
-    enum sample_lack lacks[SAMPLES_MOST_COUNTERS];
-    char near[SAMPLES_MOST_COUNTERS][METRIC_NAME_BYTES]; /* one that there is; empty: none */
+    enum sampled_by by[SAMPLES_MAX_COUNTERS];
+    enum sample_lack lacks[SAMPLES_MAX_COUNTERS];
+    char near[SAMPLES_MAX_COUNTERS][METRIC_NAME_BYTES]; /* one that there is; empty: none */
 };
 
 /* Reads the list. Unknown names are said, with the nearest known one, and left out. With `all` in

@@ -60,18 +60,17 @@ static void print_missing(FILE *out, const struct baseline *baseline)
         fprintf(out, "No baseline: no steps were found; %s.\n", remedy);
     else if (baseline->steps == 1)
         fprintf(out, "No baseline: only one step was found; %s.\n", remedy);
-    else if (baseline->unrecorded.count < BASELINE_LEAST)
+    else if (baseline->unrecorded.count < BASELINE_MIN)
         fprintf(out,
                 "No baseline: %s of %s steps were not recorded, and it takes %d; let the program "
                 "run longer, or wait for the GPU at the end of a step.\n",
                 mp_count(baseline->unrecorded.count).text,
-                mp_count(baseline->recorded.count + baseline->unrecorded.count).text,
-                BASELINE_LEAST);
+                mp_count(baseline->recorded.count + baseline->unrecorded.count).text, BASELINE_MIN);
     else
         fprintf(out,
                 "No baseline: only %s steps were recorded, and it takes %d; let the program run "
                 "longer, or take a smaller share.\n",
-                mp_count(baseline->recorded.count).text, BASELINE_LEAST);
+                mp_count(baseline->recorded.count).text, BASELINE_MIN);
 }
 
 static void print_times(FILE *out, const struct baseline *baseline)

@@ -30,8 +30,8 @@ void summary_fill_cells(struct report_cell cells[SUMMARY_COLUMN_COUNT], const ch
     cells[2] = report_number_cell(row->total);
     cells[3] = report_number_cell(row->calls);
     cells[4] = report_real_cell(row->mean);
-    cells[5] = report_number_cell(row->least);
-    cells[6] = report_number_cell(row->greatest);
+    cells[5] = report_number_cell(row->min);
+    cells[6] = report_number_cell(row->max);
     cells[7] = report_text_cell(row->name);
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-#define MOST_SHOWN 5u /* counters of work, in text */
+#define MAX_SHOWN 5u /* counters of work, in text */
 
 const char *counters_source_name(enum sampled_by by)
 {
@@ -48,16 +48,16 @@ const char *counters_device_name(const struct counters_result *result, uint64_t 
 /* A table that grows its columns, and whose rows are walked twice. */
 struct walk {
     struct report_table table;
-    struct report_column columns[REPORT_MOST_COLUMNS];
+    struct report_column columns[REPORT_MAX_COLUMNS];
     size_t count;
-    struct report_cell cells[REPORT_MOST_COLUMNS];
-    char texts[REPORT_MOST_COLUMNS][SAMPLED_BYTES];
+    struct report_cell cells[REPORT_MAX_COLUMNS];
+    char texts[REPORT_MAX_COLUMNS][SAMPLED_BYTES];
     size_t filled;
     bool plain; /* values are numbers */
     void (*take)(struct report_table *, const struct report_cell *);
     const struct counters_result *result;
     uint64_t device; /* UINT64_MAX: all */
-    size_t shown[MOST_SHOWN];
+    size_t shown[MAX_SHOWN];
     size_t shown_count;
 };
 
@@ -151,7 +151,7 @@ static void device_rows(struct walk *walk)
         put_value(walk, counter->unit, any ? counter->all.mean : (double)NAN, 0);
         put_value(walk, counter->unit, any ? counter->all.p50 : (double)NAN, 0);
         put_value(walk, counter->unit, any ? counter->all.p95 : (double)NAN, 0);
-        put_value(walk, counter->unit, any ? counter->all.greatest : (double)NAN, 0);
+        put_value(walk, counter->unit, any ? counter->all.max : (double)NAN, 0);
         if (walk->plain) {
             put(walk, report_number_cell(counter->interval));
             put(walk, report_number_cell(counter->missing));
@@ -204,7 +204,7 @@ static void show(struct walk *walk, size_t at, const char *title)
 {
     const struct counters_counter *counter = &walk->result->counters[at];
 
-    if (walk->shown_count == MOST_SHOWN || !counter->samples || !counter->name)
+    if (walk->shown_count == MAX_SHOWN || !counter->samples || !counter->name)
         return;
     for (size_t i = 0; i < walk->shown_count; i++)
         if (walk->shown[i] == at)
@@ -315,7 +315,7 @@ static void put_cell_row(struct walk *walk, const struct counters_group *group, 
     put(walk, report_number_cell(cell->whole));
     put_value(walk, counter->unit, whole ? cell->p50 : (double)NAN, 0);
     put_value(walk, counter->unit, whole ? cell->p95 : (double)NAN, 0);
-    put_value(walk, counter->unit, whole ? cell->greatest : (double)NAN, 0);
+    put_value(walk, counter->unit, whole ? cell->max : (double)NAN, 0);
     walk->take(&walk->table, walk->cells);
 }
 

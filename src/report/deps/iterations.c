@@ -98,8 +98,8 @@ static void print_length(const struct report_out *out, const struct deps_report 
 {
     const struct statistics *window = &report->iterations->window;
     char text[5][MP_FORMATTED_BYTES];
-    uint64_t ns[5] = {mp_whole_ns(window->mean), window->p50, window->p99, window->least,
-                      window->greatest};
+    uint64_t ns[5] = {mp_whole_ns(window->mean), window->p50, window->p99, window->min,
+                      window->max};
 
     for (int i = 0; i < 5; i++)
         mp_format_time(text[i], sizeof text[i], ns[i]);

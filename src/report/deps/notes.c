@@ -8,7 +8,7 @@
 
 #include "base/poison.h"
 
-#define MOST_DOUBTFUL 2.0 /* percent */
+#define MAX_DOUBTFUL 2.0 /* percent */
 
 double deps_doubtful(const struct deps_counts *counts)
 {
@@ -21,7 +21,7 @@ void print_deps_doubts(const struct report_out *out, const struct deps_report *r
 {
     const struct deps_counts *counts = &report->deps->counts;
 
-    if (deps_doubtful(counts) <= MOST_DOUBTFUL)
+    if (deps_doubtful(counts) <= MAX_DOUBTFUL)
         return;
     print_prefix(out, report->trace);
     fprintf(out->file,

@@ -60,12 +60,12 @@ static void print_run_notes(FILE *out, const struct diff *diff, int side)
     }
 }
 
-#define MOST_OF_FACT 512 /* bytes; facts are compared as a whole */
+#define MAX_OF_FACT 512 /* bytes; facts are compared as a whole */
 
 static void put_fact(FILE *out, const char *fact)
 {
     size_t bytes = strlen(fact);
-    size_t shown = bytes < MOST_OF_FACT ? bytes : MOST_OF_FACT;
+    size_t shown = bytes < MAX_OF_FACT ? bytes : MAX_OF_FACT;
 
     while (shown < bytes && shown && (fact[shown] & 0xc0) == 0x80)
         shown--; /* no part of a character */

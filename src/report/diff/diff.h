@@ -21,7 +21,7 @@ struct diff_report {
     double allowed;  /* percent */
     bool all;        /* text: also rows that did not change */
     bool positions;  /* all kernels by position, not only what changed */
-    size_t most;     /* JSON: of the kernels by position, the first ones; 0: all */
+    size_t max;      /* JSON: of the kernels by position, the first ones; 0: all */
 };
 
 void print_diff(const struct report_out *out, const struct diff_report *report);

@@ -162,13 +162,13 @@ static void json_pair(struct json_writer *json, const struct diff_positions *pos
 }
 
 static void json_pairs(struct json_writer *json, const struct diff_positions *positions, bool all,
-                       size_t most)
+                       size_t max)
 {
     size_t next = 0;
     size_t put = 0;
 
     json_key_array(json, "kernels");
-    for (size_t i = 0; i < positions->count && (!most || put < most); i++) {
+    for (size_t i = 0; i < positions->count && (!max || put < max); i++) {
         bool equal = next == positions->change_count || i < positions->changes[next].first;
 
         if (!equal || all) {
@@ -210,7 +210,7 @@ static void json_positions(struct json_writer *json, const struct diff_report *r
     JSON_FACTS(json, FACT("equal", positions->equal), FACT("replaced", positions->replaced),
                FACT("added", positions->added), FACT("removed", positions->removed));
     json_changes(json, positions);
-    json_pairs(json, positions, report->positions, report->most);
+    json_pairs(json, positions, report->positions, report->max);
     json_close_object(json);
 }
 

@@ -35,7 +35,7 @@ typedef void take_row(struct report_table *, const struct report_cell *);
 
 struct printing {
     const struct diff_positions *positions;
-    size_t most;
+    size_t max;
     bool all;
     bool text;
 };
@@ -125,7 +125,7 @@ static void each_pair(struct report_table *table, const struct printing *printin
     size_t next = 0; /* of the changes */
     size_t shown = 0;
 
-    for (size_t i = 0; i < positions->count && shown < printing->most; i++) {
+    for (size_t i = 0; i < positions->count && shown < printing->max; i++) {
         bool equal = next == positions->change_count || i < positions->changes[next].first;
 
         if (!equal || printing->all) {
@@ -161,8 +161,8 @@ static void print_line(FILE *out, const struct printing *printing)
                 mp_count(positions->replaced).text, mp_count(positions->added).text,
                 mp_count(positions->removed).text, mp_count(positions->change_count).text,
                 positions->change_count == 1 ? "" : "s");
-    if (changed > printing->most)
-        fprintf(out, "; the first %s, all with --positions", mp_count(printing->most).text);
+    if (changed > printing->max)
+        fprintf(out, "; the first %s, all with --positions", mp_count(printing->max).text);
     fputs(".\n", out);
 }
 
@@ -171,7 +171,7 @@ void print_diff_positions(const struct report_out *out, const struct diff_report
     bool short_list = out->format == REPORT_TEXT && !report->positions;
     const struct printing printing = {.positions = &report->diff->positions,
                                       .all = report->positions,
-                                      .most = short_list ? PAIRS_SHOWN : SIZE_MAX,
+                                      .max = short_list ? PAIRS_SHOWN : SIZE_MAX,
                                       .text = out->format == REPORT_TEXT};
     struct report_table table;
 

@@ -152,10 +152,10 @@ static void json_latency(struct json_writer *json, const struct digest *digest)
     bool work = !digest->no_work;
 
     json_key_object(json, "latency");
-    JSON_FACTS(json, FACT_IF("mean_ns", work, latency->mean),
-               FACT_IF("min_ns", work, latency->least), FACT_IF("p50_ns", work, latency->p50),
-               FACT_IF("p90_ns", work, latency->p90), FACT_IF("p95_ns", work, latency->p95),
-               FACT_IF("p99_ns", work, latency->p99), FACT_IF("max_ns", work, latency->greatest),
+    JSON_FACTS(json, FACT_IF("mean_ns", work, latency->mean), FACT_IF("min_ns", work, latency->min),
+               FACT_IF("p50_ns", work, latency->p50), FACT_IF("p90_ns", work, latency->p90),
+               FACT_IF("p95_ns", work, latency->p95), FACT_IF("p99_ns", work, latency->p99),
+               FACT_IF("max_ns", work, latency->max),
                FACT_IF("throughput_per_second", work && throughput > 0, throughput));
     json_close_object(json);
 }

@@ -22,8 +22,8 @@
 #define HOT_BEFORE    33 /* columns before the name, if every number fits its column */
 #define WHY_COLUMNS   19
 #define DETAIL_INDENT 4
-#define LEAST_NAME    12
-#define LEAST_PERCENT 0.05 /* less is 0.0 % */
+#define MIN_NAME      12
+#define MIN_PERCENT   0.05 /* less is 0.0 % */
 
 /* Lines that parts may take. */
 struct layout {
@@ -57,17 +57,17 @@ static void put_spaces(FILE *out, size_t count)
 /* Bytes of the words that fit into `columns`; part of a word if it alone is wider. */
 static size_t fitting(const char *text, size_t columns)
 {
-    size_t most = utf8_bytes(text, strlen(text), columns);
-    size_t at = most;
+    size_t max = utf8_bytes(text, strlen(text), columns);
+    size_t at = max;
 
     while (at && text[at] != ' ')
         at--;
-    return at ? at : most;
+    return at ? at : max;
 }
 
 /* Prints text from `column` on, in at most `most` lines, which are indented by `indent`; what is
  * left out is "...". */
-static void put_wrapped(FILE *out, size_t column, size_t indent, size_t most, const char *text)
+static void put_wrapped(FILE *out, size_t column, size_t indent, size_t max, const char *text)
 {
     for (size_t lines = 1;; lines++, column = indent) {
         size_t room = DIGEST_TEXT_COLUMNS - column;
@@ -75,10 +75,10 @@ static void put_wrapped(FILE *out, size_t column, size_t indent, size_t most, co
         bool last = utf8_count(text, bytes) <= room;
 
         if (!last)
-            bytes = fitting(text, lines == most ? room - strlen(" ...") : room);
+            bytes = fitting(text, lines == max ? room - strlen(" ...") : room);
         foreign_put(out, text, bytes);
-        fputs(!last && lines == most ? " ...\n" : "\n", out);
-        if (last || lines == most)
+        fputs(!last && lines == max ? " ...\n" : "\n", out);
+        if (last || lines == max)
             return;
         text += bytes;
         text += strspn(text, " ");
@@ -86,10 +86,10 @@ static void put_wrapped(FILE *out, size_t column, size_t indent, size_t most, co
     }
 }
 
-static void put_keyed(FILE *out, const char *key, const char *text, size_t most)
+static void put_keyed(FILE *out, const char *key, const char *text, size_t max)
 {
     fprintf(out, "%-*s", KEY_COLUMNS, key);
-    put_wrapped(out, KEY_COLUMNS, KEY_COLUMNS, most, text);
+    put_wrapped(out, KEY_COLUMNS, KEY_COLUMNS, max, text);
 }
 
 /* ---- The head ---- */
@@ -141,11 +141,11 @@ static void put_part(FILE *out, const struct digest *digest, const char *words, 
 
 static bool is_shown(const struct digest *digest, int part)
 {
-    return digest_share(digest, digest->parts[part]) >= LEAST_PERCENT;
+    return digest_share(digest, digest->parts[part]) >= MIN_PERCENT;
 }
 
 /* Whether a part is among the `most` greatest. */
-static bool is_great(const struct digest *digest, int part, size_t most)
+static bool is_great(const struct digest *digest, int part, size_t max)
 {
     size_t greater = 0;
 
@@ -154,10 +154,10 @@ static bool is_great(const struct digest *digest, int part, size_t most)
             (i < part && digest->parts[i] == digest->parts[part]))
             greater++;
     }
-    return greater < most;
+    return greater < max;
 }
 
-static void put_parts(FILE *out, const struct digest *digest, size_t most)
+static void put_parts(FILE *out, const struct digest *digest, size_t max)
 {
     char time[MP_FORMATTED_BYTES];
     double rest = 0;
@@ -165,20 +165,20 @@ static void put_parts(FILE *out, const struct digest *digest, size_t most)
 
     for (int i = 0; i < DIGEST_PARTS; i++)
         shown += is_shown(digest, i);
-    if (shown > most)
-        most--; /* the last line has all else */
+    if (shown > max)
+        max--; /* the last line has all else */
     fprintf(out, "\nWhere %s goes (mean %s)\n",
             digest->iterations.way == ITERATIONS_WHOLE      ? "the time"
             : digest->iterations.way == ITERATIONS_REQUESTS ? "a request"
                                                             : "an iteration",
             mp_format_time_mean(time, sizeof time, digest->latency.mean));
     for (int i = 0; i < DIGEST_PARTS; i++) {
-        if (is_shown(digest, i) && is_great(digest, i, most))
+        if (is_shown(digest, i) && is_great(digest, i, max))
             put_part(out, digest, digest_part_words((enum digest_part)i), digest->parts[i]);
         else
             rest += digest->parts[i];
     }
-    if (digest_share(digest, rest) >= LEAST_PERCENT)
+    if (digest_share(digest, rest) >= MIN_PERCENT)
         put_part(out, digest, "all else", rest);
 }
 
@@ -188,7 +188,7 @@ static void put_parts(FILE *out, const struct digest *digest, size_t most)
 static void put_finding_line(FILE *out, const struct advise_line *line)
 {
     size_t used = DETAIL_INDENT + strlen(line->text) + 2;
-    size_t room = used + LEAST_NAME < DIGEST_TEXT_COLUMNS ? DIGEST_TEXT_COLUMNS - used : LEAST_NAME;
+    size_t room = used + MIN_NAME < DIGEST_TEXT_COLUMNS ? DIGEST_TEXT_COLUMNS - used : MIN_NAME;
     char name[4 * DIGEST_TEXT_COLUMNS + 4];
     char text[sizeof line->text + sizeof name + 2];
 
@@ -199,12 +199,12 @@ static void put_finding_line(FILE *out, const struct advise_line *line)
 }
 
 /* The evidence of one rule is about the name in its first line. */
-static size_t lines_shown(const struct advise_finding *finding, size_t most)
+static size_t lines_shown(const struct advise_finding *finding, size_t max)
 {
-    size_t least = finding->rule == ADVISE_SLOW_LAYER;
+    size_t min = finding->rule == ADVISE_SLOW_LAYER;
 
-    most = most > least ? most : least;
-    return finding->line_count < most ? finding->line_count : most;
+    max = max > min ? max : min;
+    return finding->line_count < max ? finding->line_count : max;
 }
 
 static void put_finding(FILE *out, size_t number, const struct advise_finding *finding,
@@ -243,13 +243,13 @@ static void put_findings(FILE *out, const struct digest *digest, const struct la
 
 /* ---- Names by time, commands ---- */
 
-static void put_hot(FILE *out, const struct digest *digest, size_t most)
+static void put_hot(FILE *out, const struct digest *digest, size_t max)
 {
-    size_t count = digest->hot_count < most ? digest->hot_count : most;
+    size_t count = digest->hot_count < max ? digest->hot_count : max;
     char name[4 * HOT_COLUMNS + 4];
     char time[MP_FORMATTED_BYTES];
 
-    while (count && digest->hot[count - 1].percent < LEAST_PERCENT)
+    while (count && digest->hot[count - 1].percent < MIN_PERCENT)
         count--;
     if (!count)
         return;
@@ -272,11 +272,11 @@ static void put_hot(FILE *out, const struct digest *digest, size_t most)
 static size_t shell_break(const char *line, size_t columns)
 {
     size_t bytes = strlen(line);
-    size_t most = utf8_bytes(line, bytes, columns);
+    size_t max = utf8_bytes(line, bytes, columns);
     size_t found = 0;
     bool quoted = false;
 
-    for (size_t at = 0; at < bytes && (at <= most || !found); at++) {
+    for (size_t at = 0; at < bytes && (at <= max || !found); at++) {
         if (line[at] == '\\' && !quoted)
             at++;
         else if (line[at] == '\'')
@@ -306,10 +306,10 @@ static void put_command_line(FILE *out, const char *line)
     fputc('\n', out);
 }
 
-static void put_commands(FILE *out, const struct digest *digest, size_t most)
+static void put_commands(FILE *out, const struct digest *digest, size_t max)
 {
     fputs("\nLook further\n", out);
-    for (size_t i = 0; i < digest->command_count && i < most; i++) {
+    for (size_t i = 0; i < digest->command_count && i < max; i++) {
         fprintf(out, "  %-*s", WHY_COLUMNS, digest->commands[i].why);
         put_command_line(out, digest->commands[i].line);
     }

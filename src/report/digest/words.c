@@ -163,20 +163,20 @@ static bool knows_cost(const struct digest *digest)
     return describe_recording_cost(&digest->recording_cost, text) != NULL;
 }
 
-static enum digest_part greatest_idle(const struct digest *digest)
+static enum digest_part max_idle(const struct digest *digest)
 {
-    int greatest = DIGEST_LAUNCH;
+    int max = DIGEST_LAUNCH;
 
     for (int i = DIGEST_LAUNCH; i < DIGEST_PARTS; i++) {
-        if (digest->parts[i] > digest->parts[greatest])
-            greatest = i;
+        if (digest->parts[i] > digest->parts[max])
+            max = i;
     }
-    return (enum digest_part)greatest;
+    return (enum digest_part)max;
 }
 
 static void answer_busy(struct digest_line *line, const struct digest *digest)
 {
-    enum digest_part part = greatest_idle(digest);
+    enum digest_part part = max_idle(digest);
     double busy = digest_share(digest, digest->busy);
     double others = digest_share(digest, digest->parts[DIGEST_OTHERS]);
     double idle = 100 - busy - others;

@@ -204,19 +204,19 @@ static unsigned depth_of(enum iteration_quantity quantity)
 static bool is_shown(const struct iterations_report *report, enum iteration_quantity quantity)
 {
     return iterations_is_known(report, quantity) &&
-           (quantity != ITERATION_IDLE_UNKNOWN || report->summary->statistics[quantity].greatest);
+           (quantity != ITERATION_IDLE_UNKNOWN || report->summary->statistics[quantity].max);
 }
 
 static void statistics_cells(const struct statistics *statistics, struct report_cell *cells)
 {
     cells[0] = report_real_cell(statistics->mean);
     cells[1] = report_real_cell(statistics->deviation);
-    cells[2] = report_number_cell(statistics->least);
+    cells[2] = report_number_cell(statistics->min);
     cells[3] = report_number_cell(statistics->p50);
     cells[4] = report_number_cell(statistics->p90);
     cells[5] = report_number_cell(statistics->p95);
     cells[6] = report_number_cell(statistics->p99);
-    cells[7] = report_number_cell(statistics->greatest);
+    cells[7] = report_number_cell(statistics->max);
 }
 
 static void each_quantity(struct report_table *table, const struct iterations_report *report,

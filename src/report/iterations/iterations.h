@@ -47,7 +47,7 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
 
 /* The first `most` iterations, as --each has them in JSON, row by row: {"columns": ["iteration",
  * ...], "rows": [[1, ...], ...]}. */
-void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t most);
+void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t max);
 
 /* ---- Between the files ---- */
 

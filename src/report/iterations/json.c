@@ -108,9 +108,9 @@ static void json_each(struct json_writer *json, const struct iterations_report *
     json_close_array(json);
 }
 
-void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t most)
+void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t max)
 {
-    size_t count = report->iterations->count < most ? report->iterations->count : most;
+    size_t count = report->iterations->count < max ? report->iterations->count : max;
     struct json_fact facts[EACH_FACTS];
     struct json_writer json;
 

@@ -46,7 +46,7 @@ static void each_row(struct report_table *table, const struct iterations_report 
             report_number_cell(row->latency.p50),
             report_number_cell(row->latency.p90),
             report_number_cell(row->latency.p99),
-            report_number_cell(row->latency.greatest),
+            report_number_cell(row->latency.max),
         };
 
         take(table, cells);

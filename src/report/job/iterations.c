@@ -51,11 +51,11 @@ static void each_rank(struct report_table *table, const struct job_iterations_re
             values[k] = report->each[k].ranks[i].waiting;
         peers = statistics_of(values, report->windows->count);
         const struct report_cell cells[COLUMN_COUNT] = {
-            report_number_cell(sum->rank),      mean_cell(report, sum->critical),
-            mean_cell(report, sum->computing),  mean_cell(report, sum->transfer),
-            mean_cell(report, sum->hidden),     mean_cell(report, sum->waiting),
-            report_number_cell(peers.p50),      report_number_cell(peers.p99),
-            report_number_cell(peers.greatest), mean_cell(report, sum->idle)};
+            report_number_cell(sum->rank),     mean_cell(report, sum->critical),
+            mean_cell(report, sum->computing), mean_cell(report, sum->transfer),
+            mean_cell(report, sum->hidden),    mean_cell(report, sum->waiting),
+            report_number_cell(peers.p50),     report_number_cell(peers.p99),
+            report_number_cell(peers.max),     mean_cell(report, sum->idle)};
 
         take(table, cells);
     }

@@ -12,7 +12,7 @@ enum kernels_cell {
     CELL_TOTAL,
     CELL_CALLS,
     CELL_MEAN,
-    CELL_LEAST,
+    CELL_MIN,
     CELL_GREATEST,
     CELL_DEVICE,
     CELL_DEVICE_NUMBER,
@@ -35,7 +35,7 @@ enum kernels_cell {
     CELL_CONFIGURED_SHARED,
     CELL_LOCAL_MEMORY,
     CELL_OCCUPANCY,
-    CELL_LEAST_OCCUPANCY,
+    CELL_MIN_OCCUPANCY,
     CELL_GREATEST_OCCUPANCY,
     CELL_BLOCKS,
     CELL_BY_WARPS,
@@ -111,7 +111,7 @@ static const struct {
     {CELL_TOTAL, ALL, ALWAYS, COLUMN("Time", "total_ns", TIME, 8)},
     {CELL_CALLS, ALL, ALWAYS, COLUMN("Calls", "calls", COUNT, 5)},
     {CELL_MEAN, ALL, ALWAYS, COLUMN("Avg", "mean_ns", MEAN, 8)},
-    {CELL_LEAST,
+    {CELL_MIN,
      ALL,
      ALWAYS,
      {.title = "Min", .key = "min_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 12}},
@@ -149,7 +149,7 @@ static const struct {
     {CELL_OCCUPANCY, TEXT, ALWAYS, COLUMN("Occupancy", NULL, PERCENT, 7)},
     {CELL_OCCUPANCY, DATA, ALWAYS,
      COLUMN("Theoretical Occupancy(%)", "occupancy_percent", PERCENT, 0)},
-    {CELL_LEAST_OCCUPANCY, DATA, ALWAYS,
+    {CELL_MIN_OCCUPANCY, DATA, ALWAYS,
      COLUMN("Min Occupancy(%)", "min_occupancy_percent", PERCENT, 0)},
     {CELL_GREATEST_OCCUPANCY, DATA, ALWAYS,
      COLUMN("Max Occupancy(%)", "max_occupancy_percent", PERCENT, 0)},
@@ -329,10 +329,10 @@ static struct report_cell occupancy_cell(enum kernels_cell cell, const struct ke
     switch ((int)cell) {
     case CELL_OCCUPANCY:
         return real_if(row->has_occupancy, row->occupancy.percent);
-    case CELL_LEAST_OCCUPANCY:
-        return real_if(row->has_occupancy, row->least_percent);
+    case CELL_MIN_OCCUPANCY:
+        return real_if(row->has_occupancy, row->min_percent);
     case CELL_GREATEST_OCCUPANCY:
-        return real_if(row->has_occupancy, row->greatest_percent);
+        return real_if(row->has_occupancy, row->max_percent);
     case CELL_WAVES:
         return real_if(row->has_occupancy, row->occupancy.waves);
     default:
@@ -364,10 +364,10 @@ static struct report_cell other_cell(const struct kernels *kernels, enum kernels
         return report_number_cell(row->calls);
     case CELL_MEAN:
         return report_real_cell(row->mean);
-    case CELL_LEAST:
-        return report_number_cell(row->least);
+    case CELL_MIN:
+        return report_number_cell(row->min);
     case CELL_GREATEST:
-        return report_number_cell(row->greatest);
+        return report_number_cell(row->max);
     case CELL_DEVICE:
         return device_cell(kernels, row, texts);
     case CELL_DEVICE_NUMBER:
@@ -384,8 +384,7 @@ static struct report_cell other_cell(const struct kernels *kernels, enum kernels
 }
 
 void kernels_columns_fill(const struct kernels_columns *columns, const struct kernels_row *row,
-                          struct kernels_texts *texts,
-                          struct report_cell cells[REPORT_MOST_COLUMNS])
+                          struct kernels_texts *texts, struct report_cell cells[REPORT_MAX_COLUMNS])
 {
     const struct counters_result *counters = columns->kernels->counters;
     struct counters_brief brief;

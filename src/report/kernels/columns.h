@@ -11,8 +11,8 @@
 /* The columns of one table. */
 struct kernels_columns {
     const struct kernels *kernels;
-    struct report_column columns[REPORT_MOST_COLUMNS];
-    uint8_t cells[REPORT_MOST_COLUMNS]; /* enum kernels_cell */
+    struct report_column columns[REPORT_MAX_COLUMNS];
+    uint8_t cells[REPORT_MAX_COLUMNS]; /* enum kernels_cell */
     size_t count;
 };
 
@@ -33,6 +33,6 @@ void kernels_columns_choose(struct kernels_columns *columns, const struct report
 /* Cells of a row; they point to `texts` and to the result. */
 void kernels_columns_fill(const struct kernels_columns *columns, const struct kernels_row *row,
                           struct kernels_texts *texts,
-                          struct report_cell cells[REPORT_MOST_COLUMNS]);
+                          struct report_cell cells[REPORT_MAX_COLUMNS]);
 
 #endif

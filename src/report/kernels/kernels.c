@@ -12,7 +12,7 @@
 static void kernels_each_row(const struct kernels_columns *columns, struct report_table *table,
                              void (*take)(struct report_table *, const struct report_cell *))
 {
-    struct report_cell cells[REPORT_MOST_COLUMNS];
+    struct report_cell cells[REPORT_MAX_COLUMNS];
     struct kernels_texts texts;
 
     for (size_t i = 0; i < columns->kernels->row_count; i++) {

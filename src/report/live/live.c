@@ -171,8 +171,8 @@ static void print_sums(FILE *out, const char *title, struct live *live,
                        const struct live_sums *sums,
                        const char *(*name_of)(struct live *, const struct live_sum *), size_t room)
 {
-    const struct live_sum *top[PRINT_LIVE_MOST];
-    size_t count = live_top(sums, top, room < PRINT_LIVE_MOST ? room : PRINT_LIVE_MOST);
+    const struct live_sum *top[PRINT_LIVE_MAX];
+    size_t count = live_top(sums, top, room < PRINT_LIVE_MAX ? room : PRINT_LIVE_MAX);
     char time[MP_FORMATTED_BYTES], mean[MP_FORMATTED_BYTES];
 
     if (!count)
@@ -359,8 +359,8 @@ static void json_sums(struct json_writer *json, const char *key, struct live *li
                       const struct live_sums *sums,
                       const char *(*name_of)(struct live *, const struct live_sum *), size_t room)
 {
-    const struct live_sum *top[PRINT_LIVE_MOST];
-    size_t count = live_top(sums, top, room < PRINT_LIVE_MOST ? room : PRINT_LIVE_MOST);
+    const struct live_sum *top[PRINT_LIVE_MAX];
+    size_t count = live_top(sums, top, room < PRINT_LIVE_MAX ? room : PRINT_LIVE_MAX);
 
     json_key_array(json, key);
     for (size_t i = 0; i < count; i++)

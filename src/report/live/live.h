@@ -9,10 +9,10 @@
 #include "analyze/live/live.h"
 #include "report/table/table.h"
 
-#define PRINT_LIVE_MOST 100 /* names in a list */
+#define PRINT_LIVE_MAX 100 /* names in a list */
 
 /* Lines for a person. `title` stands in the first line, `state` (NULL: nothing) at its end. Of
- * kernels and layers the first `top` are listed, at most PRINT_LIVE_MOST. Control characters in
+ * kernels and layers the first `top` are listed, at most PRINT_LIVE_MAX. Control characters in
  * names are replaced.
  */
 void print_live(FILE *out, const char *title, const char *state, struct live *live, size_t top);

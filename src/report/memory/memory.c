@@ -18,7 +18,7 @@
 static void memory_each_row(struct report_table *report, const struct memory_table *table,
                             void (*take)(struct report_table *, const struct report_cell *))
 {
-    struct report_cell cells[MEMORY_MOST_COLUMNS];
+    struct report_cell cells[MEMORY_MAX_COLUMNS];
     struct memory_texts texts;
 
     for (size_t i = 0; i < table->rows; i++) {
@@ -312,7 +312,7 @@ struct timeline {
 static void take_point(void *context, const struct memory_point *point)
 {
     struct timeline *line = context;
-    struct report_cell cells[MEMORY_MOST_COLUMNS];
+    struct report_cell cells[MEMORY_MAX_COLUMNS];
     struct memory_texts texts;
 
     memory_point_cells(line->memory, point, line->steps, &texts, cells);

@@ -137,7 +137,7 @@ static void totals_cells(const struct memory *memory, const struct memory_totals
 }
 
 static void fill_kind(const struct memory_table *table, const struct allocations_row *row,
-                      struct memory_texts *texts, struct report_cell cells[MEMORY_MOST_COLUMNS])
+                      struct memory_texts *texts, struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     const struct memory_totals totals = {
         .allocations = row->allocations,
@@ -156,7 +156,7 @@ static void fill_kind(const struct memory_table *table, const struct allocations
 
 /* A device's row stands before the rows of its kinds; both lists have the same order. */
 static void fill_totals(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                        struct report_cell cells[MEMORY_MOST_COLUMNS])
+                        struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     const struct memory *memory = table->memory;
     size_t kind = 0;
@@ -204,7 +204,7 @@ static const struct report_column alive_columns[] = {
 };
 
 static void fill_alive(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                       struct report_cell cells[MEMORY_MOST_COLUMNS])
+                       struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     const struct memory_alive *alive = &table->memory->devices[table->which].alive[row];
 
@@ -247,11 +247,11 @@ static const struct report_column peaks_columns[] = {
 };
 
 static void fill_peaks(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                       struct report_cell cells[MEMORY_MOST_COLUMNS])
+                       struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     const struct memory_device *device = table->memory->devices;
     struct memory_table alive = *table;
-    struct report_cell own[MEMORY_MOST_COLUMNS];
+    struct report_cell own[MEMORY_MAX_COLUMNS];
 
     for (alive.which = 0; row >= device->alive_shown; device++, alive.which++)
         row -= device->alive_shown;
@@ -305,7 +305,7 @@ static struct report_cell known(bool is_known, uint64_t number)
 }
 
 static void fill_pool(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                      struct report_cell cells[MEMORY_MOST_COLUMNS])
+                      struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     const struct memory *memory = table->memory;
     const struct memory_pool *pool = memory->pools[row].pool;
@@ -317,9 +317,9 @@ static void fill_pool(const struct memory_table *table, size_t row, struct memor
     cells[2] = report_number_cell(totals->peak);
     cells[3] = report_number_cell(totals->live);
     cells[4] = known(pool->has_sizes, pool->reserved);
-    cells[5] = known(pool->has_sizes, pool->most_reserved);
+    cells[5] = known(pool->has_sizes, pool->max_reserved);
     cells[6] = known(pool->has_sizes && allocated, pool->used);
-    cells[7] = known(pool->has_sizes && allocated, pool->most_used);
+    cells[7] = known(pool->has_sizes && allocated, pool->max_used);
     cells[8] = report_number_cell(pool->trims);
     cells[9] = report_number_cell(pool->address);
     cells[10] = device_cell(memory, pool->device, texts);
@@ -350,7 +350,7 @@ static const struct report_column kept_columns[] = {
 };
 
 static void fill_kept(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                      struct report_cell cells[MEMORY_MOST_COLUMNS])
+                      struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     const struct memory_kept *kept = &table->memory->kept[row];
 
@@ -402,7 +402,7 @@ static const struct report_column churn_columns[] = {
 };
 
 static void fill_churn(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                       struct report_cell cells[MEMORY_MOST_COLUMNS])
+                       struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     const struct memory *memory = table->memory;
     const struct memory_churn *churn = row ? &memory->sources[row - 1] : &memory->churn;
@@ -455,14 +455,14 @@ static const struct report_column iterations_columns[] = {
 
 static double statistic_of(const struct statistics *of, size_t which)
 {
-    const double values[STATISTICS] = {of->mean, (double)of->p50, (double)of->p99,
-                                       (double)of->least, (double)of->greatest};
+    const double values[STATISTICS] = {of->mean, (double)of->p50, (double)of->p99, (double)of->min,
+                                       (double)of->max};
 
     return values[which];
 }
 
 static void fill_statistic(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                           struct report_cell cells[MEMORY_MOST_COLUMNS])
+                           struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     static const char *const names[STATISTICS] = {"mean", "p50", "p99", "min", "max"};
     const struct memory_iterations *iterations = &table->memory->iterations;
@@ -519,15 +519,15 @@ const struct report_column *memory_point_columns(bool steps, size_t *count)
 }
 
 void memory_point_cells(const struct memory *memory, const struct memory_point *point, bool steps,
-                        struct memory_texts *texts, struct report_cell cells[MEMORY_MOST_COLUMNS])
+                        struct memory_texts *texts, struct report_cell cells[MEMORY_MAX_COLUMNS])
 {
     struct report_cell pool = known(point->pool != NULL, point->pool ? point->pool->address : 0);
     struct report_cell device = device_cell(memory, point->device, texts);
 
     cells[0] = time_cell(memory, point->time);
     if (steps) {
-        cells[1] = report_number_cell(point->least);
-        cells[2] = report_number_cell(point->greatest);
+        cells[1] = report_number_cell(point->min);
+        cells[2] = report_number_cell(point->max);
         cells[3] = report_number_cell(point->live);
         cells[4] = pool;
         cells[5] = device;

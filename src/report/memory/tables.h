@@ -9,8 +9,8 @@
 #include "base/text/json_write.h"
 #include "report/table/table.h"
 
-#define MEMORY_MOST_COLUMNS 16
-#define MEMORY_TEXT_BYTES   160
+#define MEMORY_MAX_COLUMNS 16
+#define MEMORY_TEXT_BYTES  160
 
 /* What cells of a row may point to. */
 struct memory_texts {
@@ -26,7 +26,7 @@ struct memory_table {
     size_t rows;
     size_t which; /* of devices, for memory_alive_table */
     void (*fill)(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                 struct report_cell cells[MEMORY_MOST_COLUMNS]);
+                 struct report_cell cells[MEMORY_MAX_COLUMNS]);
 };
 
 /* First all memory of each device, then by kind. */
@@ -53,6 +53,6 @@ void memory_json_device(struct json_writer *json, const struct memory *memory, u
 /* The columns of the time line, and the cells of a point. */
 const struct report_column *memory_point_columns(bool steps, size_t *count);
 void memory_point_cells(const struct memory *memory, const struct memory_point *point, bool steps,
-                        struct memory_texts *texts, struct report_cell cells[MEMORY_MOST_COLUMNS]);
+                        struct memory_texts *texts, struct report_cell cells[MEMORY_MAX_COLUMNS]);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/poison.h"
 
 #define NO_COLUMN     UINT32_MAX
-#define LEAST_WIDTH   10
+#define MIN_WIDTH     10
 #define TIME_WIDTH    8 /* of nvprof's starts */
 #define DEVICE_WIDTH  16
 #define NUMBER_WIDTH  8
@@ -120,7 +120,7 @@ static int width_of(const struct metrics_metric *metric)
 {
     size_t width = strlen(metrics_name_of(metric));
 
-    return width > LEAST_WIDTH ? (int)width : LEAST_WIDTH;
+    return width > MIN_WIDTH ? (int)width : MIN_WIDTH;
 }
 
 static int start_width(const struct report_out *out)
@@ -167,11 +167,11 @@ static void print_text_launch(const struct report_out *out, const struct columns
 
 enum { START, DEVICE, CONTEXT, STREAM, BEFORE };
 
-#define MOST_METRICS (REPORT_MOST_COLUMNS - BEFORE - 1)
+#define MAX_METRICS (REPORT_MAX_COLUMNS - BEFORE - 1)
 
 /* As many metrics as the table printer takes; it says which did not fit. */
 static size_t choose_columns(const struct columns *metrics, struct report_view *view,
-                             struct report_column chosen[REPORT_MOST_COLUMNS])
+                             struct report_column chosen[REPORT_MAX_COLUMNS])
 {
     size_t count = BEFORE;
 
@@ -181,7 +181,7 @@ static size_t choose_columns(const struct columns *metrics, struct report_view *
     chosen[CONTEXT] = (struct report_column){.title = "Context", .kind = REPORT_CELL_ID, .drop = 2};
     chosen[STREAM] = (struct report_column){.title = "Stream", .kind = REPORT_CELL_ID, .drop = 1};
     for (size_t i = 0; i < metrics->count; i++) {
-        if (i < MOST_METRICS)
+        if (i < MAX_METRICS)
             chosen[count++] = (struct report_column){.title = metrics_name_of(metrics->items[i]),
                                                      .kind = REPORT_CELL_TEXT,
                                                      .ranked = true};
@@ -196,15 +196,15 @@ static size_t choose_columns(const struct columns *metrics, struct report_view *
 static void put_launch(struct report_table *table, const struct columns *columns,
                        const struct metrics_result *result, const struct metrics_launch *launch)
 {
-    struct report_cell cells[REPORT_MOST_COLUMNS];
-    char texts[MOST_METRICS][METRIC_TEXT_BYTES];
+    struct report_cell cells[REPORT_MAX_COLUMNS];
+    char texts[MAX_METRICS][METRIC_TEXT_BYTES];
     char device[METRIC_DEVICE_BYTES];
 
     cells[START] = report_number_cell(launch->time - result->launches[0].time);
     cells[DEVICE] = report_text_cell(metric_device_text(device, result, launch->device));
     cells[CONTEXT] = report_number_cell(launch->context);
     cells[STREAM] = report_number_cell(launch->stream);
-    for (size_t i = 0; i < columns->count && i < MOST_METRICS; i++) {
+    for (size_t i = 0; i < columns->count && i < MAX_METRICS; i++) {
         cells[BEFORE + i] = report_text_cell(metric_text(
             texts[i], columns->items[i]->unit, columns->values[i], REPORT_TEXT, table->style));
         cells[BEFORE + i].real = columns->values[i];
@@ -216,7 +216,7 @@ static void put_launch(struct report_table *table, const struct columns *columns
 static void print_for_view(const struct report_out *out, const struct columns *columns,
                            const struct metrics_result *result)
 {
-    struct report_column chosen[REPORT_MOST_COLUMNS];
+    struct report_column chosen[REPORT_MAX_COLUMNS];
     struct report_table table;
 
     report_begin(&table, out, chosen, choose_columns(columns, out->view, chosen));

@@ -43,8 +43,8 @@ static void put_row(struct json_writer *json, const struct metrics_row *row)
     double nothing = row->values ? 0 : (double)NAN; /* which is null */
 
     JSON_OBJECT(json, FACT("name", row->metric->name), FACT("invocations", row->invocations),
-                FACT("values", row->values), FACT("min", row->least + nothing),
-                FACT("max", row->greatest + nothing), FACT("mean", row->mean + nothing),
+                FACT("values", row->values), FACT("min", row->min + nothing),
+                FACT("max", row->max + nothing), FACT("mean", row->mean + nothing),
                 FACT("total", row->total + nothing));
 }
 

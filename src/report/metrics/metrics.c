@@ -16,7 +16,7 @@
 #include "base/poison.h"
 
 #define NAME_WIDTH     40 /* nvprof's; the longest name has one more space before it */
-#define MOST_OF_TABLE  8
+#define MAX_OF_TABLE   8
 #define WIDEST_COLUMN  255
 #define WIDTH_OF_VALUE 10
 
@@ -24,7 +24,7 @@
 struct section {
     bool event;
     const char *title;
-    struct report_column columns[MOST_OF_TABLE];
+    struct report_column columns[MAX_OF_TABLE];
     size_t count;
 };
 
@@ -75,7 +75,7 @@ struct row_texts {
 static void fill_texts(struct row_texts *texts, const struct metrics_row *row,
                        enum report_format format, enum mp_style style)
 {
-    const double values[4] = {row->least, row->greatest, row->mean, row->total};
+    const double values[4] = {row->min, row->max, row->mean, row->total};
 
     mp_show_count(texts->invocations, sizeof texts->invocations, row->invocations, style);
     for (size_t i = 0; i < 4; i++)
@@ -87,8 +87,8 @@ static void take_text_row(struct report_table *table, const struct section *sect
                           const struct metrics_row *row,
                           void (*take)(struct report_table *, const struct report_cell *))
 {
-    const double values[] = {row->least, row->greatest, row->mean, row->total};
-    struct report_cell cells[MOST_OF_TABLE];
+    const double values[] = {row->min, row->max, row->mean, row->total};
+    struct report_cell cells[MAX_OF_TABLE];
     struct row_texts texts;
     size_t count = 0;
 
@@ -144,7 +144,7 @@ static void widen(struct report_column *column, const char *text)
 }
 
 static void fit_columns(const struct section *section, const struct metrics_result *result,
-                        struct report_column columns[MOST_OF_TABLE])
+                        struct report_column columns[MAX_OF_TABLE])
 {
     memcpy(columns, section->columns, sizeof section->columns);
     for (size_t i = 0; i < result->row_count; i++) {
@@ -179,7 +179,7 @@ static void print_kernel(const struct report_out *out, const char *kernel)
 static void print_text_table(const struct report_out *out, const struct section *section,
                              const struct metrics_result *result)
 {
-    struct report_column columns[MOST_OF_TABLE];
+    struct report_column columns[MAX_OF_TABLE];
     const struct metrics_row *last = NULL;
     struct report_table table;
 

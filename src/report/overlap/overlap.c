@@ -13,7 +13,7 @@
 
 #include "base/poison.h"
 
-#define MOST_UNUSED 16 /* ids that are printed */
+#define MAX_UNUSED 16 /* ids that are printed */
 
 /* ---- Text and CSV ---- */
 
@@ -33,7 +33,7 @@ static void print_window(const struct report_out *out, const struct mp_trace *tr
 static void print_unused(const struct report_out *out, const struct mp_trace *trace,
                          const struct overlap_device *device)
 {
-    size_t shown = device->unused_count < MOST_UNUSED ? device->unused_count : MOST_UNUSED;
+    size_t shown = device->unused_count < MAX_UNUSED ? device->unused_count : MAX_UNUSED;
     char text[OVERLAP_DEVICE_BYTES];
 
     if (!shown)
@@ -137,7 +137,7 @@ static void json_activity(struct json_writer *json, const struct overlap_times *
 static void json_kernels(struct json_writer *json, const struct overlap_times *times)
 {
     json_key_object(json, "kernels_at_once");
-    JSON_FACTS(json, FACT("mean", overlap_mean_kernels(times)), FACT("max", times->most_kernels));
+    JSON_FACTS(json, FACT("mean", overlap_mean_kernels(times)), FACT("max", times->peak_kernels));
     json_key_numbers(json, "time_ns", times->kernels, OVERLAP_LEVELS);
     json_close_object(json);
 }

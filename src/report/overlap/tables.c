@@ -37,12 +37,12 @@ const char *overlap_device_text(const struct overlap_device *device,
 /* A table whose first column is that of the device, in CSV only. */
 struct device_table {
     struct report_table table;
-    struct report_column columns[REPORT_MOST_COLUMNS];
+    struct report_column columns[REPORT_MAX_COLUMNS];
     size_t count;
     const char *name; /* NULL: the main table */
     bool with_device;
     char device[OVERLAP_DEVICE_BYTES];
-    struct report_cell cells[REPORT_MOST_COLUMNS];
+    struct report_cell cells[REPORT_MAX_COLUMNS];
     size_t filled;
     void (*take)(struct report_table *, const struct report_cell *);
 };
@@ -242,7 +242,7 @@ static void each_device(struct device_table *table, const void *context)
             continue;
         begin_row(table, &devices->devices[i]);
         overlap_tables_put(table, report_real_cell(overlap_mean_kernels(times)));
-        overlap_tables_put(table, report_number_cell(times->most_kernels));
+        overlap_tables_put(table, report_number_cell(times->peak_kernels));
         for (int level = 0; level < OVERLAP_LEVELS; level++)
             overlap_tables_put(table, report_number_cell(times->kernels[level]));
         end_row(table);

@@ -82,7 +82,7 @@ enum mp_status html_print_iters(FILE *out, struct html_material *material, struc
     MP_TRY(counters_clocks(material->trace, &material->study.iterations, &clocks, error));
     iterations.clocks = clocks;
     shown.outlier_count =
-        html_at_most(material, "outliers", HTML_MOST_OUTLIERS, shown.outlier_count);
+        html_at_most(material, "outliers", HTML_MAX_OUTLIERS, shown.outlier_count);
     iterations.summary = &shown;
     print_iterations(&report, &iterations);
     free(clocks);
@@ -97,7 +97,7 @@ enum mp_status html_print_iterations(FILE *out, struct html_material *material,
     (void)error;
     print_iterations_columns(
         out, &report,
-        html_at_most(material, "iterations", HTML_MOST_ITERATIONS, report.iterations->count));
+        html_at_most(material, "iterations", HTML_MAX_ITERATIONS, report.iterations->count));
     return MP_OK;
 }
 
@@ -118,17 +118,17 @@ enum mp_status html_print_advise(FILE *out, struct html_material *material, stru
 /* An outer layer lists the names of the work of all layers inside it. */
 static void shorten_work(struct html_material *material, struct layers_result *result)
 {
-    size_t most = 0;
+    size_t max = 0;
 
     for (size_t i = 0; i < result->count; i++) {
         struct layer *layer = &result->layers[i];
 
-        if (layer->kernel_count > most)
-            most = layer->kernel_count;
-        if (layer->kernel_count > HTML_MOST_WORK)
-            layer->kernel_count = HTML_MOST_WORK;
+        if (layer->kernel_count > max)
+            max = layer->kernel_count;
+        if (layer->kernel_count > HTML_MAX_WORK)
+            layer->kernel_count = HTML_MAX_WORK;
     }
-    html_at_most(material, "layer_work", HTML_MOST_WORK, most);
+    html_at_most(material, "layer_work", HTML_MAX_WORK, max);
 }
 
 enum mp_status html_print_layers(FILE *out, struct html_material *material, struct mp_error *error)
@@ -138,7 +138,7 @@ enum mp_status html_print_layers(FILE *out, struct html_material *material, stru
     struct layers_result result;
     struct counters_brief *sampled = NULL;
     struct layers_report layers = {
-        .trace = material->trace, .result = &result, .options = &options, .top = HTML_MOST_LAYERS};
+        .trace = material->trace, .result = &result, .options = &options, .top = HTML_MAX_LAYERS};
     enum mp_status status = MP_OK;
 
     MP_TRY(layers_build(material->trace, &options, &result, error));
@@ -148,9 +148,9 @@ enum mp_status html_print_layers(FILE *out, struct html_material *material, stru
         html_print_note(out, "No device activities in the trace that layers could have launched.");
     } else {
         if (result.by_position)
-            html_at_most(material, "positions", HTML_MOST_LAYERS, result.positions.count);
+            html_at_most(material, "positions", HTML_MAX_LAYERS, result.positions.count);
         else
-            html_at_most(material, "layers", HTML_MOST_LAYERS, result.count);
+            html_at_most(material, "layers", HTML_MAX_LAYERS, result.count);
         shorten_work(material, &result);
         status = counters_of_layers(material->trace, &options, &result, &sampled, error);
         layers.sampled = sampled;
@@ -181,9 +181,9 @@ enum mp_status html_print_stacks(FILE *out, struct html_material *material, stru
         return MP_OK;
     }
     MP_TRY(stacks_build(material->trace, &options, &result, error));
-    result.row_count = html_at_most(material, "lines", HTML_MOST_CALLERS, result.row_count);
-    status = stacks_keep_nodes(
-        &result, html_at_most(material, "stacks", HTML_MOST_NODES, result.node_count));
+    result.row_count = html_at_most(material, "lines", HTML_MAX_CALLERS, result.row_count);
+    status = stacks_keep_nodes(&result,
+                               html_at_most(material, "stacks", HTML_MAX_NODES, result.node_count));
     if (!status)
         status = print_stacks(&report, &stacks);
     stacks_free(&result);
@@ -204,7 +204,7 @@ enum mp_status html_print_kernels(FILE *out, struct html_material *material, str
 
     MP_TRY(kernels_build(material->trace, &options, &kernels, error));
     if (kernels.row_count) {
-        kernels.row_count = html_at_most(material, "kernels", HTML_MOST_KERNELS, kernels.row_count);
+        kernels.row_count = html_at_most(material, "kernels", HTML_MAX_KERNELS, kernels.row_count);
         status = counters_build_any(material->trace, &sampled, &counters, &any, error);
         kernels.counters = !status && any ? &counters : NULL;
         if (!status)

@@ -1,4 +1,4 @@
-/* The documents of a page for which an analysis must run (documents.h). HTML_MOST_... bounds the
+/* The documents of a page for which an analysis must run (documents.h). HTML_MAX_... bounds the
  * length of each, whatever the trace. The document `left_out` lists what is left out, and the page
  * says so.
  */
@@ -11,21 +11,21 @@
 #include "base/status.h"
 #include "report/page/documents.h"
 
-#define HTML_MOST_DEVICES    64 /* of the first view */
-#define HTML_MOST_ITERATIONS 10000
-#define HTML_MOST_OUTLIERS   1000   /* the longest */
-#define HTML_MOST_LAYERS     500    /* those that cost most */
-#define HTML_MOST_WORK       10     /* names of work of a layer, by time */
-#define HTML_MOST_KERNELS    1000   /* by time */
-#define HTML_MOST_CALLERS    500    /* lines of the program, by time */
-#define HTML_MOST_NODES      2000   /* of the tree of stacks, by their greatest share */
-#define HTML_MOST_MEMORY     50     /* rows of each list */
-#define HTML_MEMORY_STEPS    400    /* points of a line */
-#define HTML_COUNTER_BINS    100000 /* of all counters together */
-#define HTML_MOST_LINES      16     /* of memory: all devices first, then pools */
+#define HTML_MAX_DEVICES    64 /* of the first view */
+#define HTML_MAX_ITERATIONS 10000
+#define HTML_MAX_OUTLIERS   1000   /* the longest */
+#define HTML_MAX_LAYERS     500    /* those that cost most */
+#define HTML_MAX_WORK       10     /* names of work of a layer, by time */
+#define HTML_MAX_KERNELS    1000   /* by time */
+#define HTML_MAX_CALLERS    500    /* lines of the program, by time */
+#define HTML_MAX_NODES      2000   /* of the tree of stacks, by their greatest share */
+#define HTML_MAX_MEMORY     50     /* rows of each list */
+#define HTML_MEMORY_STEPS   400    /* points of a line */
+#define HTML_COUNTER_BINS   100000 /* of all counters together */
+#define HTML_MAX_LINES      16     /* of memory: all devices first, then pools */
 
 /* How many of `all` rows a document may hold; notes how many are left out. */
-size_t html_at_most(struct html_material *material, const char *key, size_t most, size_t all);
+size_t html_at_most(struct html_material *material, const char *key, size_t max, size_t all);
 
 /* Finds and measures the iterations. Call it after the graph was read and before anything else
  * takes memory. Fails as iterations_study does. html_iterations_free may

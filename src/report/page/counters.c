@@ -11,22 +11,22 @@
 
 static const struct counters_bin *bins_of(const struct counters_bins *set, size_t place)
 {
-    return &set->values[place * set->most];
+    return &set->values[place * set->max];
 }
 
 /* ---- What there is ---- */
 
-static double greatest_value(const struct counters_bins *set, size_t place, double step)
+static double max_value(const struct counters_bins *set, size_t place, double step)
 {
-    uint16_t greatest = 0;
+    uint16_t max = 0;
 
     for (size_t i = 0; i < set->count; i++) {
         const struct counters_bin *bin = &bins_of(set, place)[i];
 
-        if (bin->mean != SAMPLED_UNKNOWN && bin->greatest > greatest)
-            greatest = bin->greatest;
+        if (bin->mean != SAMPLED_UNKNOWN && bin->max > max)
+            max = bin->max;
     }
-    return sampled_unpack(greatest, step);
+    return sampled_unpack(max, step);
 }
 
 static void json_set(struct json_writer *json, const struct counters_lines *lines,
@@ -41,7 +41,7 @@ static void json_set(struct json_writer *json, const struct counters_lines *line
         JSON_OBJECT(json, FACT("name", counter->name),
                     FACT("unit", counters_unit_name(counter->unit)),
                     FACT("source", counters_source_name(counter->by)), FACT("step", counter->step),
-                    FACT("most", greatest_value(set, i, counter->step)));
+                    FACT("most", max_value(set, i, counter->step)));
     }
     json_close_array(json);
     json_close_object(json);
@@ -53,7 +53,7 @@ enum mp_status html_print_counter_lines(FILE *out, struct html_material *materia
     const struct counters_window window = {.range = material->range,
                                            .from = material->timeline.origin,
                                            .until = material->timeline.end,
-                                           .most = HTML_COUNTER_BINS};
+                                           .max = HTML_COUNTER_BINS};
     struct counters_lines *lines = &material->counters;
     struct json_writer json;
 
@@ -99,10 +99,10 @@ static void pack_values(struct mp_buffer *blob, const struct counters_bin *bins,
     }
     for (size_t i = 0; i < count; i++)
         if (bins[i].mean != SAMPLED_UNKNOWN)
-            mp_buffer_append_varint(blob, (uint16_t)(bins[i].greatest - bins[i].mean));
+            mp_buffer_append_varint(blob, (uint16_t)(bins[i].max - bins[i].mean));
     for (size_t i = 0; i < count; i++)
         if (bins[i].mean != SAMPLED_UNKNOWN)
-            mp_buffer_append_varint(blob, (uint16_t)(bins[i].mean - bins[i].least));
+            mp_buffer_append_varint(blob, (uint16_t)(bins[i].mean - bins[i].min));
 }
 
 enum mp_status html_pack_counter_lines(struct mp_buffer *blob, const struct counters_lines *lines,

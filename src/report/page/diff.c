@@ -14,7 +14,7 @@
 
 #define JSON_LINES 1
 #define WHOLE      100000 /* shares are counted in thousandths of a percent */
-#define LEAST_STEP 1
+#define MIN_STEP   1
 
 static const char *const side_keys[DIFF_SIDES] = {"a", "b"};
 
@@ -26,7 +26,7 @@ static uint64_t step_after(uint64_t share)
 {
     uint64_t step = WHOLE / 100;
 
-    while (step > LEAST_STEP && WHOLE - share <= step)
+    while (step > MIN_STEP && WHOLE - share <= step)
         step /= 10;
     return step;
 }
@@ -39,7 +39,7 @@ static uint64_t share_after(uint64_t share, size_t iterations)
     return (WHOLE - next) * iterations < WHOLE ? WHOLE : next;
 }
 
-static size_t most_iterations(const struct diff *diff)
+static size_t longest_run(const struct diff *diff)
 {
     size_t a = diff->sides[DIFF_A].iterations;
     size_t b = diff->sides[DIFF_B].iterations;
@@ -49,10 +49,10 @@ static size_t most_iterations(const struct diff *diff)
 
 static void json_percents(struct json_writer *json, const struct diff *diff)
 {
-    size_t most = most_iterations(diff);
+    size_t max = longest_run(diff);
 
     json_key_array(json, "percents");
-    for (uint64_t share = 0; share < WHOLE; share = share_after(share, most))
+    for (uint64_t share = 0; share < WHOLE; share = share_after(share, max))
         json_real(json, (double)share * 100 / WHOLE);
     json_real(json, 100);
     json_close_array(json);
@@ -69,7 +69,7 @@ static uint64_t value_at(const uint64_t *sorted, size_t count, uint64_t share)
 static enum mp_status json_percentiles(struct json_writer *json, const struct diff *diff,
                                        const struct diff_side *side)
 {
-    size_t most = most_iterations(diff);
+    size_t max = longest_run(diff);
     uint64_t *sorted = malloc((side->iterations + 1) * sizeof *sorted);
 
     if (!sorted)
@@ -78,7 +78,7 @@ static enum mp_status json_percentiles(struct json_writer *json, const struct di
         memcpy(sorted, side->latencies, side->iterations * sizeof *sorted);
     statistics_of(sorted, side->iterations); /* sorts them */
     json_key_array(json, "percentiles_ns");
-    for (uint64_t share = 0; side->iterations && share < WHOLE; share = share_after(share, most))
+    for (uint64_t share = 0; side->iterations && share < WHOLE; share = share_after(share, max))
         json_number(json, value_at(sorted, side->iterations, share));
     if (side->iterations)
         json_number(json, sorted[side->iterations - 1]);
@@ -98,17 +98,17 @@ struct shown {
 /* Shows the shortest and the longest of a stretch, the earlier one first. */
 static void show_extremes(struct shown *shown, const uint64_t *latencies, size_t begin, size_t end)
 {
-    size_t least = begin, greatest = begin;
+    size_t min = begin, max = begin;
 
     for (size_t i = begin; i < end; i++) {
-        if (latencies[i] < latencies[least])
-            least = i;
-        if (latencies[i] > latencies[greatest])
-            greatest = i;
+        if (latencies[i] < latencies[min])
+            min = i;
+        if (latencies[i] > latencies[max])
+            max = i;
     }
-    shown->items[shown->count++] = least < greatest ? least : greatest;
-    if (least != greatest)
-        shown->items[shown->count++] = least < greatest ? greatest : least;
+    shown->items[shown->count++] = min < max ? min : max;
+    if (min != max)
+        shown->items[shown->count++] = min < max ? max : min;
 }
 
 static enum mp_status choose_shown(const struct diff_side *side, struct shown *shown)
@@ -184,7 +184,7 @@ static size_t limit_positions(struct diff_report *report)
     if (report->positions)
         return 0;
     report->positions = positions->count <= HTML_DIFF_POSITIONS;
-    report->most = HTML_DIFF_POSITIONS;
+    report->max = HTML_DIFF_POSITIONS;
     return changed > HTML_DIFF_POSITIONS ? changed - HTML_DIFF_POSITIONS : 0;
 }
 

@@ -58,7 +58,7 @@ static enum mp_status print_path(FILE *out, struct html_material *material, stru
     enum mp_status status =
         stacks_gaps_of_paths(material->trace, &material->deps, &material->windows, &gaps, error);
 
-    gaps.count = html_at_most(material, "deps", HTML_MOST_CALLERS, gaps.count);
+    gaps.count = html_at_most(material, "deps", HTML_MAX_CALLERS, gaps.count);
     if (!status)
         status = print_deps(&report, &deps);
     stacks_gaps_free(&gaps);
@@ -131,7 +131,7 @@ static enum mp_status json_devices(struct json_writer *json, struct html_materia
     enum mp_status status = lanes ? find_devices(timeline, lanes, &count) : MP_ERR_MEMORY;
 
     json_key_array(json, "devices");
-    count = html_at_most(material, "overview", HTML_MOST_DEVICES, count);
+    count = html_at_most(material, "overview", HTML_MAX_DEVICES, count);
     for (size_t i = 0; i < count && !status; i++)
         status = json_device(json, timeline, &timeline->lanes[lanes[i]],
                              !quality_gap(&material->deps.quality));

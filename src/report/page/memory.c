@@ -27,7 +27,7 @@ static size_t longest_list(const struct memory *memory)
 enum mp_status html_print_memory(FILE *out, struct html_material *material, struct mp_error *error)
 {
     const struct report_out report = {.file = out, .format = REPORT_JSON};
-    const struct memory_options options = {.range = material->range, .top = HTML_MOST_MEMORY};
+    const struct memory_options options = {.range = material->range, .top = HTML_MAX_MEMORY};
     struct memory *memory = &material->memory;
     enum mp_status status;
     const char *nothing;
@@ -40,7 +40,7 @@ enum mp_status html_print_memory(FILE *out, struct html_material *material, stru
         material->no_memory = *error;
         return status;
     }
-    html_at_most(material, "memory", HTML_MOST_MEMORY, longest_list(memory));
+    html_at_most(material, "memory", HTML_MAX_MEMORY, longest_list(memory));
     nothing = memory_why_nothing(material->trace, memory);
     if (nothing)
         html_print_note(out, nothing);
@@ -71,9 +71,9 @@ static void take_point(void *context, const struct memory_point *point)
         points->points[step * points->shown + line] = *point;
 }
 
-static uint64_t greatest_of(const struct memory_point *point)
+static uint64_t max_of(const struct memory_point *point)
 {
-    return point->greatest;
+    return point->max;
 }
 
 static uint64_t live_of(const struct memory_point *point)
@@ -103,7 +103,7 @@ static void json_lines(struct json_writer *json, const struct memory *memory,
         if (point->pool)
             snprintf(pool, sizeof pool, "0x%" PRIx64, point->pool->address);
         JSON_FACTS(json, FACT_IF("pool", point->pool, pool));
-        json_line(json, points, i, "max_bytes", greatest_of);
+        json_line(json, points, i, "max_bytes", max_of);
         json_line(json, points, i, "end_bytes", live_of);
         json_close_object(json);
     }
@@ -145,7 +145,7 @@ enum mp_status html_print_memory_lines(FILE *out, struct html_material *material
         html_print_note(out, "No allocations in the trace.");
         return MP_OK;
     }
-    points.shown = html_at_most(material, "memory_lines", HTML_MOST_LINES, points.lines);
+    points.shown = html_at_most(material, "memory_lines", HTML_MAX_LINES, points.lines);
     points.points = calloc(points.shown * HTML_MEMORY_STEPS, sizeof *points.points);
     if (!points.points)
         return MP_ERR_MEMORY;

@@ -14,14 +14,14 @@ void html_print_note(FILE *out, const char *text)
     json_close_document(&json);
 }
 
-size_t html_at_most(struct html_material *material, const char *key, size_t most, size_t all)
+size_t html_at_most(struct html_material *material, const char *key, size_t max, size_t all)
 {
-    if (all <= most)
+    if (all <= max)
         return all;
     if (material->left_out_count < HTML_LEFT_OUT)
         material->left_out[material->left_out_count++] =
-            (struct html_left_out){.key = key, .shown = most, .all = all};
-    return most;
+            (struct html_left_out){.key = key, .shown = max, .all = all};
+    return max;
 }
 
 enum mp_status html_print_left_out(FILE *out, struct html_material *material,

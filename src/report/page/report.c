@@ -62,7 +62,7 @@ static enum mp_status find_path(struct html_material *material)
 static enum mp_status load(struct html_material *material, uint64_t events, struct mp_error *error)
 {
     const struct deps_options graph = {.style = material->style, .fronts = true};
-    struct timeline_options lines = {.style = material->style, .most = events};
+    struct timeline_options lines = {.style = material->style, .max = events};
 
     MP_TRY(deps_load(material->trace, &graph, &material->deps, error));
     material->deps.quality.only = material->range;

@@ -41,7 +41,7 @@ enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
 
 /* ---- Several processes ---- */
 
-#define HTML_MOST_PROCESSES 64 /* the first ones */
+#define HTML_MAX_PROCESSES 64 /* the first ones */
 
 /* Opens the trace of a process; NULL after a complaint. */
 typedef struct mp_trace *html_open(void *context, const char *path);

@@ -14,7 +14,7 @@
 
 static size_t shown_of(const struct trace_set *set)
 {
-    return set->count < HTML_MOST_PROCESSES ? set->count : HTML_MOST_PROCESSES;
+    return set->count < HTML_MAX_PROCESSES ? set->count : HTML_MAX_PROCESSES;
 }
 
 static void json_processes(struct json_writer *json, const struct trace_set *set)

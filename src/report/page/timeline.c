@@ -319,8 +319,8 @@ static enum mp_status pack_facts(const struct packing *packing, const struct tim
 
 static enum mp_status pack_levels(const struct packing *packing, const struct timeline_track *track)
 {
-    uint32_t most = timeline_groups_at(track->count, 1);
-    struct timeline_group *groups = calloc((size_t)most + 1, sizeof *groups);
+    uint32_t max = timeline_groups_at(track->count, 1);
+    struct timeline_group *groups = calloc((size_t)max + 1, sizeof *groups);
     uint64_t *sums = calloc(packing->timeline->name_count + 1, sizeof *sums);
 
     for (unsigned level = 1; groups && sums && level <= timeline_levels_of(track->count); level++) {

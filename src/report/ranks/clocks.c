@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define MOST_LINES 16 /* clocks of which text says each */
+#define MAX_LINES 16 /* clocks of which text says each */
 
 /* To a thousandth: less is rounding. */
 static double drift_ppm(const struct ranks_clock *clock)
@@ -63,16 +63,16 @@ void print_clock_offsets(const struct report_out *out, const struct trace_set *s
     double worst = 0;
     char bound[MP_FORMATTED_BYTES];
 
-    for (size_t i = 1; i < ranks->clock_count && i <= MOST_LINES; i++)
+    for (size_t i = 1; i < ranks->clock_count && i <= MAX_LINES; i++)
         print_clock(out, &ranks->clocks[i], process_of(set, i)->label);
-    if (ranks->clock_count <= MOST_LINES + 1)
+    if (ranks->clock_count <= MAX_LINES + 1)
         return;
     for (size_t i = 1; i < ranks->clock_count; i++)
         worst = ranks->clocks[i].bound > worst ? ranks->clocks[i].bound : worst;
     fprintf(out->file,
             "======== Note: %s more clocks: see --json; of all that are known the worst is right "
             "within %s.\n",
-            mp_count(ranks->clock_count - 1 - MOST_LINES).text,
+            mp_count(ranks->clock_count - 1 - MAX_LINES).text,
             mp_format_time(bound, sizeof bound, (uint64_t)llrint(worst)));
 }
 

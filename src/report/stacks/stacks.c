@@ -118,9 +118,9 @@ static void stacks_fill_cells(const struct stacks_report *report, const struct l
 static struct shown shown_columns(const struct stacks_report *report, bool people)
 {
     struct shown shown = {.people = people};
-    size_t most = people ? sizeof text_columns : ALL_COLUMNS;
+    size_t max = people ? sizeof text_columns : ALL_COLUMNS;
 
-    for (size_t i = 0; i < most; i++) {
+    for (size_t i = 0; i < max; i++) {
         size_t column = people ? text_columns[i] : i;
 
         if (!people || column != COLUMN_SAMPLED || report->result->sample_count)

@@ -191,7 +191,7 @@ static void json_range(struct json_writer *json, const struct nvtx_result *resul
     JSON_FACTS(json, FACT("instances", range->instances.calls),
                FACT("unfinished", range->unfinished), FACT("cut", range->cut),
                FACT("total_ns", range->instances.total), FACT("mean_ns", range->instances.mean),
-               FACT("min_ns", range->instances.least), FACT("max_ns", range->instances.greatest));
+               FACT("min_ns", range->instances.min), FACT("max_ns", range->instances.max));
     for (int i = 0; i < SUMMARY_GROUPS; i++)
         json_group(json, summary_group_words[i].key, &range->groups[i]);
     json_close_object(json);

@@ -10,7 +10,7 @@
 #include "base/poison.h"
 
 #define DEVICE_BYTES 160
-#define MOST_BEFORE  4 /* columns before those of a summary */
+#define MAX_BEFORE   4 /* columns before those of a summary */
 
 #define TEXT_COLUMN(key_)                                                                          \
     {                                                                                              \
@@ -24,8 +24,8 @@
 /* The columns of a summary with others before them. */
 struct sheet {
     struct report_table table;
-    struct report_column columns[MOST_BEFORE + SUMMARY_COLUMN_COUNT];
-    struct report_cell cells[MOST_BEFORE + SUMMARY_COLUMN_COUNT];
+    struct report_column columns[MAX_BEFORE + SUMMARY_COLUMN_COUNT];
+    struct report_cell cells[MAX_BEFORE + SUMMARY_COLUMN_COUNT];
     size_t before;
 };
 

@@ -17,7 +17,7 @@
 #define TITLE_BYTES   112
 #define PROCESS_CELLS 2
 
-_Static_assert(BEFORE + PROCESS_CELLS * AT_A_TIME + 1 <= REPORT_MOST_COLUMNS, "a table holds them");
+_Static_assert(BEFORE + PROCESS_CELLS * AT_A_TIME + 1 <= REPORT_MAX_COLUMNS, "a table holds them");
 
 static const struct report_column columns_before[BEFORE] = {
     {.title = "Type", .kind = REPORT_CELL_GROUP, .width = 16},
@@ -31,7 +31,7 @@ struct block {
     const struct merged_report *report;
     size_t first, count; /* processes */
     size_t column_count;
-    struct report_column columns[REPORT_MOST_COLUMNS];
+    struct report_column columns[REPORT_MAX_COLUMNS];
     char titles[PROCESS_CELLS * AT_A_TIME][TITLE_BYTES];
 };
 
@@ -87,17 +87,17 @@ static void side_by_side_fill_cells(const struct block *block, const struct merg
 
 /* All columns of times get one unit, that of the greatest time, so that rows can be compared
  * across. */
-static void level_cells(const struct block *block, struct report_cell *cells, uint64_t greatest)
+static void level_cells(const struct block *block, struct report_cell *cells, uint64_t max)
 {
-    cells[1] = report_real_cell((double)greatest);
+    cells[1] = report_real_cell((double)max);
     for (size_t i = 0; i < block->count; i++)
-        cells[BEFORE + PROCESS_CELLS * i] = report_number_cell(greatest);
+        cells[BEFORE + PROCESS_CELLS * i] = report_number_cell(max);
 }
 
 static void measure_units(const struct block *block, struct report_table *table)
 {
-    struct report_cell cells[REPORT_MOST_COLUMNS];
-    uint64_t greatest = 0;
+    struct report_cell cells[REPORT_MAX_COLUMNS];
+    uint64_t max = 0;
 
     for (size_t i = 0; i < block->column_count; i++)
         cells[i] = report_absent_cell();
@@ -105,16 +105,16 @@ static void measure_units(const struct block *block, struct report_table *table)
         const struct merged_group *group = &block->report->merge->groups[i];
 
         for (size_t k = 0; merged_shows(block->report, i) && k < group->part_count; k++)
-            greatest = group->parts[k].total > greatest ? group->parts[k].total : greatest;
+            max = group->parts[k].total > max ? group->parts[k].total : max;
     }
-    level_cells(block, cells, greatest);
+    level_cells(block, cells, max);
     report_measure_units(table, cells);
 }
 
 static void side_by_side_each_row(const struct block *block, struct report_table *table,
                                   void (*take)(struct report_table *, const struct report_cell *))
 {
-    struct report_cell cells[REPORT_MOST_COLUMNS];
+    struct report_cell cells[REPORT_MAX_COLUMNS];
 
     for (int i = 0; i < SUMMARY_GROUPS; i++) {
         const struct merged_group *group = &block->report->merge->groups[i];

@@ -24,14 +24,14 @@ static const struct {
     [UNIFIED_REMOTE_MAPS] = {"Remote mapping", false, false},
 };
 
-enum { COUNT, MEAN, LEAST, GREATEST, TOTAL, TIME, NAME, COLUMN_COUNT };
+enum { COUNT, MEAN, MIN, GREATEST, TOTAL, TIME, NAME, COLUMN_COUNT };
 
 /* nvprof's columns. Its two totals are wider in text than other numbers, so they are text columns.
  */
 static const struct report_column text_columns[COLUMN_COUNT] = {
     [COUNT] = {.title = "Count", .kind = REPORT_CELL_COUNT, .width = 8},
     [MEAN] = {.title = "Avg Size", .kind = REPORT_CELL_BYTES, .width = 8},
-    [LEAST] = {.title = "Min Size", .kind = REPORT_CELL_BYTES, .width = 8},
+    [MIN] = {.title = "Min Size", .kind = REPORT_CELL_BYTES, .width = 8},
     [GREATEST] = {.title = "Max Size", .kind = REPORT_CELL_BYTES, .width = 8},
     [TOTAL] = {.title = "Total Size", .kind = REPORT_CELL_TEXT, .width = 10, .ranked = true},
     [TIME] = {.title = "Total Time", .kind = REPORT_CELL_TEXT, .width = 10, .ranked = true},
@@ -41,7 +41,7 @@ static const struct report_column text_columns[COLUMN_COUNT] = {
 static const struct report_column unit_columns[COLUMN_COUNT] = {
     [COUNT] = {.title = "Count", .kind = REPORT_CELL_COUNT, .width = 8},
     [MEAN] = {.title = "Avg Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
-    [LEAST] = {.title = "Min Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
+    [MIN] = {.title = "Min Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
     [GREATEST] = {.title = "Max Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
     [TOTAL] = {.title = "Total Size", .kind = REPORT_CELL_BYTES, .width = 10, .scaled = true},
     [TIME] = {.title = "Total Time", .kind = REPORT_CELL_TIME, .width = 10},
@@ -102,8 +102,8 @@ static void unified_fill_cells(struct report_cell cells[COLUMN_COUNT], struct te
     cells[NAME] = report_text_cell(rows[index].name);
     if (rows[index].sized) {
         cells[MEAN] = report_number_cell((uint64_t)(row->mean + 0.5));
-        cells[LEAST] = report_number_cell(row->least);
-        cells[GREATEST] = report_number_cell(row->greatest);
+        cells[MIN] = report_number_cell(row->min);
+        cells[GREATEST] = report_number_cell(row->max);
         cells[TOTAL] =
             as_text ? report_text_cell(wide_size(texts->size, sizeof texts->size, row->total))
                     : report_number_cell(row->total);

@@ -11,7 +11,7 @@
 
 #define GAP              2  /* spaces between columns */
 #define OTHER_NAME_WIDTH 24 /* of a column of text that is not the table's column of names */
-#define LEAST_WIDTH      4
+#define MIN_WIDTH        4
 
 static bool is_hidden(const struct report_table *table, size_t column)
 {
@@ -104,13 +104,13 @@ static size_t width_with(const struct report_table *table, size_t flexible_width
 static void shrink_other_names(struct report_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
-        size_t least = strlen(table->columns[i].title);
+        size_t min = strlen(table->columns[i].title);
 
-        if (least < OTHER_NAME_WIDTH)
-            least = OTHER_NAME_WIDTH;
+        if (min < OTHER_NAME_WIDTH)
+            min = OTHER_NAME_WIDTH;
         if (i != table->flexible && table->columns[i].kind == REPORT_CELL_TEXT &&
-            table->fit[i].width > least)
-            table->fit[i].width = (uint32_t)least;
+            table->fit[i].width > min)
+            table->fit[i].width = (uint32_t)min;
     }
 }
 
@@ -130,9 +130,9 @@ static size_t next_to_drop(const struct report_table *table)
     return others > 1 ? found : table->count;
 }
 
-static void drop_columns(struct report_table *table, size_t least)
+static void drop_columns(struct report_table *table, size_t min)
 {
-    while (width_with(table, least) > table->view->width) {
+    while (width_with(table, min) > table->view->width) {
         size_t drop = next_to_drop(table);
 
         if (drop == table->count)
@@ -143,14 +143,14 @@ static void drop_columns(struct report_table *table, size_t least)
 }
 
 /* What names keep before columns are left out: two fifths of the line, on a narrow one half. */
-static size_t least_of_names(const struct report_table *table)
+static size_t min_of_names(const struct report_table *table)
 {
     size_t width = table->view->width;
-    size_t least = width < 60 ? width / 2 : width * 2 / 5;
+    size_t min = width < 60 ? width / 2 : width * 2 / 5;
 
     if (table->flexible == table->count)
         return 0;
-    return table->fit[table->flexible].width < least ? table->fit[table->flexible].width : least;
+    return table->fit[table->flexible].width < min ? table->fit[table->flexible].width : min;
 }
 
 static void fit_names(struct report_table *table)
@@ -158,7 +158,7 @@ static void fit_names(struct report_table *table)
     size_t flexible = table->flexible;
     size_t rest = width_with(table, 0);
     size_t width = table->view->width;
-    size_t room = width > rest + LEAST_WIDTH ? width - rest : LEAST_WIDTH;
+    size_t room = width > rest + MIN_WIDTH ? width - rest : MIN_WIDTH;
 
     if (flexible < table->count && table->fit[flexible].width > room)
         table->fit[flexible].width = (uint32_t)room;
@@ -174,7 +174,7 @@ void report_fit(struct report_table *table, struct report_kept *const *rows, siz
 
         if (width_with(table, natural) > table->view->width)
             shrink_other_names(table);
-        drop_columns(table, least_of_names(table));
+        drop_columns(table, min_of_names(table));
         fit_names(table);
     } else if (table->view->name_width && table->flexible < table->count &&
                table->fit[table->flexible].width > table->view->name_width) {

@@ -124,29 +124,29 @@ bool report_is_nothing(const struct report_table *table, const struct report_cel
 }
 
 /* The greatest share of the row; 100 if the table has none. */
-static double greatest_share(const struct report_table *table, const struct report_cell *cells)
+static double max_share(const struct report_table *table, const struct report_cell *cells)
 {
-    double greatest = 0;
+    double max = 0;
     bool any = false;
 
     for (size_t i = 0; i < table->count; i++) {
         if (!is_share(table, i, &cells[i]))
             continue;
-        greatest = cells[i].real > greatest ? cells[i].real : greatest;
+        max = cells[i].real > max ? cells[i].real : max;
         any = true;
     }
-    return any ? greatest : 100;
+    return any ? max : 100;
 }
 
 static enum report_tone tone_of(const struct report_table *table, size_t column,
-                                const struct report_cell *cell, double greatest)
+                                const struct report_cell *cell, double max)
 {
     if (is_share(table, column, cell) && cell->real >= MUCH)
         return REPORT_TONE_STRONG;
     if (table->columns[column].kind == REPORT_CELL_TEXT && !cell->absent &&
         column != table->flexible)
         return report_tone_of_word(cell->text, cell->text_bytes);
-    return greatest < LITTLE ? REPORT_TONE_QUIET : REPORT_TONE_PLAIN;
+    return max < LITTLE ? REPORT_TONE_QUIET : REPORT_TONE_PLAIN;
 }
 
 /* The name of the group above the first row that has it. */
@@ -185,7 +185,7 @@ static size_t excess_of(const struct report_table *table, const struct report_ce
 void report_fitted_row(struct report_table *table, const struct report_cell *cells)
 {
     size_t excess = table->view->width ? excess_of(table, cells) : 0;
-    double greatest = greatest_share(table, cells);
+    double max = max_share(table, cells);
     char buffer[REPORT_SHORTENED_BYTES];
     bool first = true;
 
@@ -201,7 +201,7 @@ void report_fitted_row(struct report_table *table, const struct report_cell *cel
             shown = shown_name(table, i, &cells[i], i == table->flexible ? excess : 0, buffer);
         else
             shown = shown_number(table, i, &cells[i], buffer);
-        put_shown(table, i, &shown, tone_of(table, i, &cells[i], greatest), first);
+        put_shown(table, i, &shown, tone_of(table, i, &cells[i], max), first);
         first = false;
     }
     fputc('\n', table->out);

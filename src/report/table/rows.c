@@ -116,8 +116,8 @@ static int compare_cells(const struct order *order, const struct report_cell *a,
     if (a->absent || b->absent)
         return a->absent - b->absent;
     if ((kind == REPORT_CELL_TEXT && !order->column->ranked) || kind == REPORT_CELL_GROUP) {
-        size_t least = a->text_bytes < b->text_bytes ? a->text_bytes : b->text_bytes;
-        result = memcmp(a->text, b->text, least);
+        size_t min = a->text_bytes < b->text_bytes ? a->text_bytes : b->text_bytes;
+        result = memcmp(a->text, b->text, min);
         if (!result)
             result = (a->text_bytes > b->text_bytes) - (a->text_bytes < b->text_bytes);
     } else {

@@ -117,7 +117,7 @@ static void note_table(struct report_sheet *sheet, const char *name)
         if (same_name(sheet->tables[i], name))
             return;
     }
-    if (sheet->table_count < REPORT_MOST_TABLES)
+    if (sheet->table_count < REPORT_MAX_TABLES)
         sheet->tables[sheet->table_count++] = name;
 }
 

@@ -174,7 +174,7 @@ void report_put_name(FILE *out, const struct report_view *view, size_t taken, co
     char buffer[REPORT_SHORTENED_BYTES];
 
     if (view && view->width)
-        width = width > taken + REPORT_LEAST_NAME ? width - taken : width ? REPORT_LEAST_NAME : 0;
+        width = width > taken + REPORT_MIN_NAME ? width - taken : width ? REPORT_MIN_NAME : 0;
     if (width)
         name = report_shorten(name, &bytes, width, buffer, sizeof buffer);
     foreign_put(out, name, bytes);

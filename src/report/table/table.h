@@ -34,10 +34,10 @@
 #include "report/table/documents.h"
 #include "report/table/view.h"
 
-#define REPORT_MOST_COLUMNS 48
-#define REPORT_WIDEST_TEXT  64 /* measured text columns grow no wider */
+#define REPORT_MAX_COLUMNS 48
+#define REPORT_WIDEST_TEXT 64 /* measured text columns grow no wider */
 
-_Static_assert(REPORT_MOST_COLUMNS <= 64, "report_table.hidden has a bit for each column");
+_Static_assert(REPORT_MAX_COLUMNS <= 64, "report_table.hidden has a bit for each column");
 
 enum report_format { REPORT_TEXT, REPORT_CSV, REPORT_JSON };
 
@@ -55,7 +55,7 @@ enum report_units {
 /* The value of nvprof's option, `s`, `ms`, `us`, `ns`, `col` or `auto`; false for other texts. */
 bool report_units_parse(const char *text, enum report_units *units);
 
-#define REPORT_MOST_TABLES 16
+#define REPORT_MAX_TABLES 16
 
 /* miniprof's own CSV: the rows of one table of a report, below one header row. Of several traces,
  * the first column says whose row it is. All that is not a row goes to report_out.file. */
@@ -63,7 +63,7 @@ struct report_sheet {
     FILE *file;          /* where rows go; not owned */
     const char *wanted;  /* the name of the table; NULL: the report's main table */
     const char *process; /* of the rows that follow; NULL: there is one trace */
-    const char *tables[REPORT_MOST_TABLES]; /* the names that were met; NULL: the main one */
+    const char *tables[REPORT_MAX_TABLES]; /* the names that were met; NULL: the main one */
     size_t table_count;
     bool headed;  /* the header row is printed */
     bool rowless; /* a header row is all there is of the present trace */
@@ -164,7 +164,7 @@ struct report_table {
         uint32_t width;
         uint32_t measured; /* by report_measure: columns of the widest cell */
         uint8_t unit;      /* greatest measured: 0 ns, 1 us, 2 ms, 3 s; 0 B, 1 KB, 2 MB, 3 GB */
-    } fit[REPORT_MOST_COLUMNS];
+    } fit[REPORT_MAX_COLUMNS];
 };
 
 /* Sets up a table; prints nothing. `columns` must outlive the table. Units of columns need to be

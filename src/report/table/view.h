@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #define REPORT_TITLES_BYTES 1024
-#define REPORT_LEAST_NAME   16 /* columns of a name in prose, however narrow the terminal is */
+#define REPORT_MIN_NAME     16 /* columns of a name in prose, however narrow the terminal is */
 
 /* Different titles of columns, "Time, Calls"; those for which there is no room are not in it. */
 struct report_titles {

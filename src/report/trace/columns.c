@@ -360,7 +360,7 @@ static struct report_cell other_cell(enum trace_cell cell, const struct trace_ro
 }
 
 void trace_columns_fill(const struct trace_columns *columns, const struct trace_row *row,
-                        uint64_t first_start, struct report_cell cells[TRACE_MOST_COLUMNS])
+                        uint64_t first_start, struct report_cell cells[TRACE_MAX_COLUMNS])
 {
     for (size_t i = 0; i < columns->count; i++) {
         enum trace_cell cell = (enum trace_cell)columns->cells[i];
@@ -380,7 +380,7 @@ void trace_columns_fill(const struct trace_columns *columns, const struct trace_
 
 void trace_columns_fill_survey(const struct trace_columns *columns,
                                const struct trace_survey *survey,
-                               struct report_cell cells[TRACE_MOST_COLUMNS])
+                               struct report_cell cells[TRACE_MAX_COLUMNS])
 {
     for (size_t i = 0; i < columns->count; i++) {
         switch (columns->cells[i]) {

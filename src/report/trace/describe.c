@@ -339,12 +339,12 @@ static enum mp_status describe_nvtx(struct trace_rows *rows, const struct merge_
  * names. */
 static enum mp_status spell_path(struct trace_rows *rows, uint32_t id)
 {
-    const char *names[CAPTURED_MOST_DEPTH];
+    const char *names[CAPTURED_MAX_DEPTH];
     const struct captured_path *path = captured_path(&rows->captured, id);
     size_t count = 0;
 
     mp_buffer_clear(&rows->path);
-    for (; path && count < CAPTURED_MOST_DEPTH; path = captured_path(&rows->captured, path->parent))
+    for (; path && count < CAPTURED_MAX_DEPTH; path = captured_path(&rows->captured, path->parent))
         names[count++] = path->name;
     while (count--) {
         mp_buffer_append_text(&rows->path, names[count]);

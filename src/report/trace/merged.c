@@ -122,17 +122,17 @@ static void sift_down(struct merging *merging)
     size_t at = 0;
 
     for (;;) {
-        size_t least = at;
+        size_t min = at;
 
         for (size_t child = 2 * at + 1; child < 2 * at + 3 && child < merging->heap_count;
              child++) {
-            if (trace_merged_is_before(merging, heap[child], heap[least]))
-                least = child;
+            if (trace_merged_is_before(merging, heap[child], heap[min]))
+                min = child;
         }
-        if (least == at)
+        if (min == at)
             return;
-        swap(&heap[at], &heap[least]);
-        at = least;
+        swap(&heap[at], &heap[min]);
+        at = min;
     }
 }
 
@@ -227,7 +227,7 @@ static uint8_t label_width(const struct trace_set *set)
 
 static enum mp_status begin_table(struct merging *merging, struct mp_error *error)
 {
-    struct report_cell cells[TRACE_MOST_COLUMNS];
+    struct report_cell cells[TRACE_MAX_COLUMNS];
     struct trace_columns *columns = &merging->columns;
     const struct report_out *out = merging->out;
     struct trace_survey survey;
@@ -250,7 +250,7 @@ static enum mp_status begin_table(struct merging *merging, struct mp_error *erro
 
 static void print_row(struct merging *merging, const struct trace_row *row)
 {
-    struct report_cell cells[TRACE_MOST_COLUMNS];
+    struct report_cell cells[TRACE_MAX_COLUMNS];
 
     if (!merging->count++) {
         merging->first_start = row->start;

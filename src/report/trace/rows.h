@@ -180,12 +180,12 @@ double trace_throughput(uint64_t bytes, uint64_t ns);
 
 /* ---- Columns ---- */
 
-#define TRACE_MOST_COLUMNS REPORT_MOST_COLUMNS
+#define TRACE_MAX_COLUMNS REPORT_MAX_COLUMNS
 
 /* The columns of one table. */
 struct trace_columns {
-    struct report_column columns[TRACE_MOST_COLUMNS];
-    uint8_t cells[TRACE_MOST_COLUMNS]; /* enum trace_cell */
+    struct report_column columns[TRACE_MAX_COLUMNS];
+    uint8_t cells[TRACE_MAX_COLUMNS]; /* enum trace_cell */
     size_t count;
     bool has_shapes; /* registers and shared memory; memory kinds */
     bool has_memory;
@@ -197,12 +197,12 @@ void trace_columns_choose(struct trace_columns *columns, const struct report_out
 
 /* Cells of a row, of which the first began at `first_start`. */
 void trace_columns_fill(const struct trace_columns *columns, const struct trace_row *row,
-                        uint64_t first_start, struct report_cell cells[TRACE_MOST_COLUMNS]);
+                        uint64_t first_start, struct report_cell cells[TRACE_MAX_COLUMNS]);
 
 /* A row of the greatest numbers, for report_measure_units. */
 void trace_columns_fill_survey(const struct trace_columns *columns,
                                const struct trace_survey *survey,
-                               struct report_cell cells[TRACE_MOST_COLUMNS]);
+                               struct report_cell cells[TRACE_MAX_COLUMNS]);
 
 /* ---- Around the table ---- */
 

@@ -30,7 +30,7 @@ bool trace_needs_units(const struct report_out *out)
 /* Chooses the columns, and their units where they have some. */
 static enum mp_status begin_table(struct printing *printing, struct mp_error *error)
 {
-    struct report_cell cells[TRACE_MOST_COLUMNS];
+    struct report_cell cells[TRACE_MAX_COLUMNS];
     struct trace_columns *columns = &printing->columns;
     const struct report_out *out = printing->out;
     struct trace_survey survey;
@@ -53,7 +53,7 @@ static enum mp_status begin_table(struct printing *printing, struct mp_error *er
 
 static enum mp_status print_rows(struct printing *printing, struct mp_error *error)
 {
-    struct report_cell cells[TRACE_MOST_COLUMNS];
+    struct report_cell cells[TRACE_MAX_COLUMNS];
     struct trace_row row;
     enum mp_status status;
 

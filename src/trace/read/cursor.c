@@ -120,11 +120,11 @@ static void note_damage(struct mp_cursor *cursor, uint64_t offset)
 }
 
 /* Skips what is damaged at the cursor's position, at least `least` bytes. */
-static enum mp_status skip_damage(struct mp_cursor *cursor, uint64_t least)
+static enum mp_status skip_damage(struct mp_cursor *cursor, uint64_t min)
 {
     uint64_t found;
     uint64_t end = chunks_end(cursor);
-    uint64_t from = end - cursor->position < least ? end : cursor->position + least;
+    uint64_t from = end - cursor->position < min ? end : cursor->position + min;
     note_damage(cursor, cursor->position);
     MP_TRY(mp_scan_chunk(cursor->trace->fd, from, end, &found));
     cursor->damage.bytes_skipped += found - cursor->position;

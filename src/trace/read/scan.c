@@ -43,11 +43,11 @@ static ptrdiff_t scan_window(const uint8_t *bytes, size_t size)
 enum mp_status mp_scan_chunk(int fd, uint64_t from, uint64_t end, uint64_t *found)
 {
     uint8_t *window = malloc(SCAN_BYTES);
-    size_t most = FIRST_SCAN_BYTES;
+    size_t max = FIRST_SCAN_BYTES;
     enum mp_status status = window ? MP_OK : MP_ERR_MEMORY;
     *found = end;
     while (status == MP_OK && end - from >= sizeof(struct mp_chunk_header)) {
-        size_t size = end - from < most ? (size_t)(end - from) : most;
+        size_t size = end - from < max ? (size_t)(end - from) : max;
         if (mp_pread_exact(fd, window, size, from, NULL) != MP_OK) {
             status = MP_ERR_IO;
             break;
@@ -58,7 +58,7 @@ enum mp_status mp_scan_chunk(int fd, uint64_t from, uint64_t end, uint64_t *foun
             break;
         }
         from += size - sizeof(struct mp_chunk_header) + 1;
-        most = SCAN_BYTES;
+        max = SCAN_BYTES;
     }
     free(window);
     return status;

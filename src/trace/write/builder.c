@@ -17,11 +17,11 @@
 
 void mp_builder_init(struct mp_builder *builder, const struct mp_table_info *table)
 {
-    uint32_t most = MP_MAX_CHUNK_RAW_BYTES / (LONGEST_CELL * table->column_count) - 1024;
+    uint32_t max = MP_MAX_CHUNK_RAW_BYTES / (LONGEST_CELL * table->column_count) - 1024;
     *builder = (struct mp_builder){
         .table = table,
         .codecs = mp_table_codecs(table),
-        .most_rows = most < MP_MAX_CHUNK_ROWS ? most : MP_MAX_CHUNK_ROWS,
+        .max_rows = max < MP_MAX_CHUNK_ROWS ? max : MP_MAX_CHUNK_ROWS,
         .limit = FIRST_LIMIT,
         .text.limit = MP_BUILDER_TEXT_BYTES + MP_MAX_TEXT_BYTES,
     };

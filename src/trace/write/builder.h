@@ -18,7 +18,7 @@ struct mp_builder {
     uint32_t rows;
     uint32_t capacity;
     uint32_t limit;       /* rows at which a chunk is written: about chunk_bytes encoded */
-    uint32_t most_rows;   /* more rows might exceed the limits of format.h for a chunk */
+    uint32_t max_rows;    /* more rows might exceed the limits of format.h for a chunk */
     uint32_t grid_misses; /* chunks in succession whose times lay on no grid */
 };
 

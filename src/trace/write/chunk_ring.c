@@ -64,7 +64,7 @@ static struct mp_ring_chunk *make_chunk(struct mp_chunk_ring *ring, size_t bytes
 {
     struct mp_ring_chunk *chunk;
 
-    while (ring->events.first && mp_chunk_ring_bytes(ring) + memory_of(bytes) > ring->most)
+    while (ring->events.first && mp_chunk_ring_bytes(ring) + memory_of(bytes) > ring->max)
         drop_event(ring);
     do {
         chunk = malloc(sizeof(*chunk) + bytes);

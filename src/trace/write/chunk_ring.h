@@ -34,7 +34,7 @@ struct mp_chunk_list {
 };
 
 struct mp_chunk_ring {
-    size_t most; /* bytes of memory */
+    size_t max; /* bytes of memory */
     struct mp_chunk_list kept;
     struct mp_chunk_list events;
     struct mp_chunk_list notes;

@@ -179,8 +179,8 @@ static void aim(struct mp_builder *builder, const struct mp_chunk_header *header
     uint64_t rows = (uint64_t)header->rows * chunk_bytes / packed_bytes;
     if (rows > (uint64_t)builder->limit * 2 && rows > FEWEST_LIMIT)
         rows = (uint64_t)builder->limit * 2; /* a small chunk says little about a large one */
-    if (rows > builder->most_rows)
-        rows = builder->most_rows;
+    if (rows > builder->max_rows)
+        rows = builder->max_rows;
     if (rows > justified_rows(header))
         rows = justified_rows(header);
     builder->limit = rows < FEWEST_LIMIT ? FEWEST_LIMIT : (uint32_t)rows;
@@ -309,7 +309,7 @@ static void lose_rows(struct mp_writer *writer)
  * hold. */
 static bool keep_definition(struct mp_writer *writer, struct mp_builder *builder)
 {
-    if (builder->rows >= builder->most_rows || builder->text.size >= MP_BUILDER_TEXT_BYTES) {
+    if (builder->rows >= builder->max_rows || builder->text.size >= MP_BUILDER_TEXT_BYTES) {
         writer_break(writer, MP_ERR_LIMIT, "too many names came while the disk was full");
         return false;
     }

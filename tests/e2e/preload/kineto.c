@@ -21,13 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 4 << 20, MOST_BUFFERS = 256 };
+enum { BUFFER_BYTES = 4 << 20, MAX_BUFFERS = 256 };
 
 static struct {
     uint8_t *data;
     size_t valid;
     bool ready;
-} buffers[MOST_BUFFERS];
+} buffers[MAX_BUFFERS];
 
 static int allocated, kernels;
 static bool cpu_only, full;
@@ -53,7 +53,7 @@ static void CUPTIAPI on_requested(uint8_t **buffer, size_t *size, size_t *record
 {
     *records = 0;
     *buffer = NULL;
-    for (int i = 0; i < MOST_BUFFERS && !*buffer && !full; i++)
+    for (int i = 0; i < MAX_BUFFERS && !*buffer && !full; i++)
         if (!buffers[i].data) {
             *buffer = buffers[i].data = malloc(BUFFER_BYTES);
             allocated++;
@@ -67,7 +67,7 @@ static void CUPTIAPI on_completed(CUcontext context, uint32_t stream, uint8_t *b
     (void)context;
     (void)stream;
     (void)size;
-    for (int i = 0; i < MOST_BUFFERS; i++)
+    for (int i = 0; i < MAX_BUFFERS; i++)
         if (buffer && buffers[i].data == buffer) {
             buffers[i].valid = valid;
             buffers[i].ready = true;
@@ -169,7 +169,7 @@ void kineto_stop(void)
         CALL(cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
         CALL(cuptiActivitySetAttribute, (CUpti_ActivityAttribute)9, &size, &off); /* PER_THREAD */
     }
-    for (int i = 0; i < MOST_BUFFERS; i++)
+    for (int i = 0; i < MAX_BUFFERS; i++)
         if (buffers[i].ready) {
             count_kernels(buffers[i].data, buffers[i].valid);
             free(buffers[i].data);

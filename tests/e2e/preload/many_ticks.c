@@ -12,7 +12,7 @@
 #include <dlfcn.h>
 
 #define PAUSE_US 20
-#define MOST     5000 /* to one thread: a busy machine would do little else for minutes */
+#define MAX      5000 /* to one thread: a busy machine would do little else for minutes */
 
 struct target {
     pid_t thread;
@@ -34,7 +34,7 @@ static long (*real_syscall(void))(long, ...)
 static void *send(void *argument)
 {
     struct target *target = argument;
-    int left = MOST;
+    int left = MAX;
 
     while (left-- > 0 && real_syscall()(SYS_rt_tgsigqueueinfo, getpid(), target->thread,
                                         target->info.si_signo, &target->info) == 0) {

@@ -19,7 +19,7 @@
 #include "../steps/sandbox.h"
 #include "../steps/steps.h"
 
-enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, COPY_BYTES = 1 << 16 };
+enum { MAX_DEVICES = 2, MAX_STREAMS = 8, MAX_EVENTS = 8, COPY_BYTES = 1 << 16 };
 
 static const char steps_ptx[] = ".version 6.0\n"
                                 ".target sm_50\n"
@@ -34,14 +34,14 @@ static const char steps_ptx[] = ".version 6.0\n"
 struct side {
     CUcontext context;
     CUmodule module;
-    CUstream streams[MOST_STREAMS];
+    CUstream streams[MAX_STREAMS];
     CUdeviceptr buffer;
 };
 
-static struct side sides[MOST_DEVICES];
+static struct side sides[MAX_DEVICES];
 static struct side *here; /* the device in use */
 static CUstream stream;   /* in use; NULL is the default stream */
-static CUevent events[MOST_EVENTS];
+static CUevent events[MAX_EVENTS];
 static CUdeviceptr allocated, managed;
 static void *pinned;
 static CUmemoryPool pool;
@@ -261,7 +261,7 @@ static void write_handles(const char *value)
 
     if (!file)
         fail("steps: cannot write %s", value);
-    for (int i = 0; i < MOST_EVENTS; i++)
+    for (int i = 0; i < MAX_EVENTS; i++)
         if (events[i])
             fprintf(file, "%d 0x%lx\n", i, (unsigned long)events[i]);
     fclose(file);

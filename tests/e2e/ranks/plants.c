@@ -123,8 +123,8 @@ void plant_parse(struct job *job, const char *text)
     if (sscanf(text, "%d:%d:%d:%15[a-z]:%ld", /* NOLINT(cert-err34-c) */
                &plant.rank, &plant.iteration, &plant.layer, name, &plant.us) != 5)
         fail("ranks: late=%s is not RANK:ITERATION:LAYER:CAUSE:US", text);
-    if (job->plant_count == MOST_PLANTS)
-        fail("ranks: more than %d times late=", MOST_PLANTS);
+    if (job->plant_count == MAX_PLANTS)
+        fail("ranks: more than %d times late=", MAX_PLANTS);
     plant.cause = causes[find_cause(name)].name;
     job->plants[job->plant_count++] = plant;
 }

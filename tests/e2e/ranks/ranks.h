@@ -4,7 +4,7 @@
 
 #include "simgpu/nccl/nccl.h"
 
-enum { MOST_PLANTS = 64 };
+enum { MAX_PLANTS = 64 };
 
 /* What makes one rank late once. */
 struct plant {
@@ -17,7 +17,7 @@ struct job {
     int rank, nranks; /* of the world: RANK and WORLD_SIZE */
     long iterations, layers, kernel_us, count, group, split, microbatches;
     bool graph, pipeline, both;
-    struct plant plants[MOST_PLANTS];
+    struct plant plants[MAX_PLANTS];
     int plant_count;
     int first, last; /* the iterations that are recorded; -1: the profiler is not called */
     struct plant death;

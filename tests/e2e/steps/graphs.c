@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GRAPHS = 8 };
+enum { MAX_GRAPHS = 8 };
 
-static CUgraph graphs[MOST_GRAPHS];
-static CUgraphExec execs[MOST_GRAPHS];
+static CUgraph graphs[MAX_GRAPHS];
+static CUgraphExec execs[MAX_GRAPHS];
 
 static void begin_capture(const char *value)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_COST = 3000, GROUP_COST = 200, MOST_TRANSFERS = 32 };
+enum { CALL_COST = 3000, GROUP_COST = 200, MAX_TRANSFERS = 32 };
 
 static _Thread_local struct {
     int depth;
@@ -102,7 +102,7 @@ static bool is_too_much(const struct sn_op *op)
     for (size_t i = 0; sn_isTransfer(op->call) && i < group.count; i++)
         same += group.ops[i].comm == op->comm && group.ops[i].call == op->call &&
                 group.ops[i].peer == op->peer;
-    return same >= MOST_TRANSFERS;
+    return same >= MAX_TRANSFERS;
 }
 
 static bool needs_peer(enum sn_call call)

@@ -11,7 +11,7 @@
 
 #include "analyze/common/align.h"
 
-enum { MOST = 120 };
+enum { MAX = 120 };
 
 static uint32_t seed = 1;
 
@@ -24,7 +24,7 @@ static uint32_t any(uint32_t below)
 /* The longest common subsequence, by the table of all pairs of positions. */
 static size_t most_pairs(const uint32_t *left, size_t n, const uint32_t *right, size_t m)
 {
-    static size_t best[MOST + 1][MOST + 1];
+    static size_t best[MAX + 1][MAX + 1];
 
     memset(best, 0, sizeof best);
     for (size_t i = 1; i <= n; i++)
@@ -73,12 +73,12 @@ static size_t align(const uint32_t *left, size_t n, const uint32_t *right, size_
 
 static void random_sequences_are_paired_as_well_as_can_be(void **state)
 {
-    uint32_t left[MOST], right[MOST];
+    uint32_t left[MAX], right[MAX];
 
     (void)state;
     for (int round = 0; round < 3000; round++) {
         uint32_t letters = 1 + any(round % 2 ? 4 : 40);
-        size_t n = any(MOST + 1), m = any(MOST + 1);
+        size_t n = any(MAX + 1), m = any(MAX + 1);
 
         for (size_t i = 0; i < n; i++)
             left[i] = any(letters);
@@ -124,9 +124,9 @@ static void too_many_items_are_refused(void **state)
     size_t count = 1;
 
     (void)state;
-    assert_int_equal(align_sequences(NULL, (size_t)ALIGN_MOST + 1, NULL, 0, &pairs, &count),
+    assert_int_equal(align_sequences(NULL, (size_t)ALIGN_MAX + 1, NULL, 0, &pairs, &count),
                      MP_ERR_LIMIT);
-    assert_int_equal(align_sequences(NULL, 1, NULL, ALIGN_MOST, &pairs, &count), MP_ERR_LIMIT);
+    assert_int_equal(align_sequences(NULL, 1, NULL, ALIGN_MAX, &pairs, &count), MP_ERR_LIMIT);
     assert_null(pairs);
     assert_int_equal(count, 0);
 }

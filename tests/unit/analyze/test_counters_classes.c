@@ -28,10 +28,8 @@ static void set_scene(struct scene *scene, double most_sampled, double copies, d
 
     *scene = (struct scene){.group = {.name = HTOD}};
     for (size_t i = 0; i < 3; i++) {
-        scene->counters[i] = (struct counters_counter){.name = names[i],
-                                                       .by = SAMPLED_BY_CUPTI,
-                                                       .place = i,
-                                                       .all = {.greatest = most_sampled}};
+        scene->counters[i] = (struct counters_counter){
+            .name = names[i], .by = SAMPLED_BY_CUPTI, .place = i, .all = {.max = most_sampled}};
         scene->cells[i] = (struct counters_cell){.mean = copies, .error = error};
     }
     scene->result = (struct counters_result){.counters = scene->counters,

@@ -40,7 +40,7 @@ static bool solve(struct problem *problem, double *means, double *errors)
                                 .squares = problem->squares,
                                 .prior = prior,
                                 .spread = 100,
-                                .least_noise = 0.05,
+                                .min_noise = 0.05,
                                 .means = means,
                                 .errors = errors};
 

@@ -15,7 +15,7 @@
 #include "analyze/diff/diff.h"
 #include "unit/deps/deps_fixture.h"
 
-enum { ITERATIONS = 40, MOST_RUNS = 5, MOST_KERNELS = 6 };
+enum { ITERATIONS = 40, MAX_RUNS = 5, MAX_KERNELS = 6 };
 
 struct kernel {
     const char *name;
@@ -23,7 +23,7 @@ struct kernel {
 };
 
 struct program {
-    struct kernel kernels[MOST_KERNELS];
+    struct kernel kernels[MAX_KERNELS];
     uint32_t noise; /* us more or less, of each kernel */
     uint32_t seed;
     bool unmarked;      /* without NVTX ranges */
@@ -44,8 +44,8 @@ static uint64_t any(uint32_t below)
 /* ---- Traces ---- */
 
 static struct {
-    int fds[2 * MOST_RUNS];
-    char paths[2 * MOST_RUNS][64];
+    int fds[2 * MAX_RUNS];
+    char paths[2 * MAX_RUNS][64];
     size_t count;
 } files;
 
@@ -77,7 +77,7 @@ static void put_iteration(const struct program *program, uint64_t begin, uint64_
 
     if (!program->unmarked)
         put_nvtx(MP_nvtx_kind_push, 1, NULL, "it", begin, 0);
-    for (unsigned i = 0; i < MOST_KERNELS && program->kernels[i].name; i++, call += 8)
+    for (unsigned i = 0; i < MAX_KERNELS && program->kernels[i].name; i++, call += 8)
         end = put_work(program, &program->kernels[i], call, end, ++*correlation);
     put_stream_sync(1, call, end, ++*correlation);
     if (!program->unmarked)
@@ -89,7 +89,7 @@ static const char *write_trace(const struct program *program)
     size_t file = files.count++;
     uint64_t correlation = 0;
 
-    assert_in_range(file, 0, 2 * MOST_RUNS - 1);
+    assert_in_range(file, 0, 2 * MAX_RUNS - 1);
     random_state = program->seed;
     scene_begin_with(program->header ? program->header : FIXTURE_HEADER);
     for (uint64_t i = 0; i < ITERATIONS; i++)
@@ -577,7 +577,7 @@ static void facts_of_runs_are_listed_once(void **state)
 /* Runs of which each is slower than the first by so many us, in all iterations. */
 static void compare_runs(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count)
 {
-    const char *paths[2][MOST_RUNS];
+    const char *paths[2][MAX_RUNS];
 
     for (size_t i = 0; i < a_count + b_count; i++) {
         struct program program = usual;

@@ -18,14 +18,14 @@
 
 /* ---- Random kernels ---- */
 
-#define MOST    60u
+#define MAX     60u
 #define STREAMS 5u /* of devices 0 and 1, in turn */
 #define END     100u
 
 struct kernels_at_random {
     size_t count;
-    uint64_t stream[MOST], start[MOST], duration[MOST], correlation[MOST];
-    uint64_t reached[MOST]; /* by batch */
+    uint64_t stream[MAX], start[MAX], duration[MAX], correlation[MAX];
+    uint64_t reached[MAX]; /* by batch */
 };
 
 static struct definitions definitions;
@@ -53,7 +53,7 @@ static void make_kernels(struct kernels_at_random *made, uint64_t *random)
 {
     uint64_t scatter = fixture_random(random) % 2 ? 60 : 4;
 
-    made->count = fixture_random(random) % (MOST + 1);
+    made->count = fixture_random(random) % (MAX + 1);
     for (size_t i = 0; i < made->count; i++) {
         made->stream[i] = fixture_random(random) % STREAMS;
         made->start[i] = 1 + (scatter == 4 ? i : 0) + fixture_random(random) % scatter;
@@ -144,7 +144,7 @@ static void is_a_look_at_every_nanosecond(void **state)
         looked = look(&made);
         found = in_batches(&made, 1 + fixture_random(&random) % 20, &random);
         expect_same(&found, &looked);
-        found = in_batches(&made, MOST, &random);
+        found = in_batches(&made, MAX, &random);
         expect_same(&found, &looked);
     }
 }

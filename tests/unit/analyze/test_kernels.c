@@ -109,8 +109,8 @@ static void each_launch_shape_has_a_row(void **state)
 
     assert_int_equal(kernels.rows[1].calls, 2);
     assert_int_equal(kernels.rows[1].total, 30 * US);
-    assert_int_equal(kernels.rows[1].least, 10 * US);
-    assert_int_equal(kernels.rows[1].greatest, 20 * US);
+    assert_int_equal(kernels.rows[1].min, 10 * US);
+    assert_int_equal(kernels.rows[1].max, 20 * US);
     assert_true(kernels.rows[1].mean == 15 * US);
     assert_true(kernels.rows[1].occupancy.percent == 100);
     assert_true(kernels.rows[1].occupancy.waves == 2);
@@ -139,13 +139,13 @@ static void by_name_shapes_are_merged(void **state)
     assert_int_equal(row->shapes, 2);
     assert_int_equal(row->calls, 3);
     assert_int_equal(row->total, 90 * US);
-    assert_int_equal(row->least, 10 * US);
-    assert_int_equal(row->greatest, 60 * US);
+    assert_int_equal(row->min, 10 * US);
+    assert_int_equal(row->max, 60 * US);
     assert_int_equal(row->differing, KERNELS_GRID | KERNELS_REGISTERS | KERNELS_LIMITS);
     assert_int_equal(row->shape_id, 2); /* that with most time */
     assert_true(row->occupancy.percent > 66.66 && row->occupancy.percent < 66.67);
     assert_true(row->occupancy.waves == 1);
-    assert_true(row->least_percent == 50 && row->greatest_percent == 100);
+    assert_true(row->min_percent == 50 && row->max_percent == 100);
     assert_int_equal(row->occupancy.limit, OCCUPANCY_REGISTERS);
     assert_int_equal(kernels.rows[1].differing, 0);
     assert_true(kernels.percent == 61.25);

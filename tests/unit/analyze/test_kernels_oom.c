@@ -38,10 +38,10 @@ static void put_everything(void)
     scene_load();
 }
 
-static void expect_memory_errors(enum mp_status (*step)(struct mp_error *), unsigned least)
+static void expect_memory_errors(enum mp_status (*step)(struct mp_error *), unsigned min)
 {
     put_everything();
-    expect_memory_errors_of(step, least);
+    expect_memory_errors_of(step, min);
     scene_end(UNSOUND);
 }
 

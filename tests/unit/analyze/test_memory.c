@@ -400,13 +400,13 @@ static void iterations_are_told_apart(void **state)
     const struct memory_iterations *iterations = &memory.iterations;
     assert_int_equal(iterations->count, 3);
     assert_int_equal(iterations->busy, 2);
-    assert_int_equal(iterations->allocations.greatest, 1);
-    assert_int_equal(iterations->allocations.least, 0);
-    assert_int_equal(iterations->frees.greatest, 2);
-    assert_int_equal(iterations->bytes.greatest, 100);
+    assert_int_equal(iterations->allocations.max, 1);
+    assert_int_equal(iterations->allocations.min, 0);
+    assert_int_equal(iterations->frees.max, 2);
+    assert_int_equal(iterations->bytes.max, 100);
     assert_int_equal(iterations->bytes.p50, 40);
-    assert_int_equal(iterations->freed_bytes.greatest, 140);
-    assert_int_equal(iterations->call_ns.greatest, 12000);
+    assert_int_equal(iterations->freed_bytes.max, 140);
+    assert_int_equal(iterations->call_ns.max, 12000);
     assert_true(iterations->call_ns.mean == 16000. / 3);
     assert_int_equal(memory.churn.allocations, 2);
     assert_int_equal(memory.churn.frees, 2);
@@ -434,8 +434,8 @@ static void an_event_belongs_to_one_iteration(void **state)
     load("step", 0, 10);
     assert_int_equal(memory.iterations.count, 2);
     assert_int_equal(memory.iterations.unfinished, 1);
-    assert_int_equal(memory.iterations.bytes.least, 10);
-    assert_int_equal(memory.iterations.bytes.greatest, 1100);
+    assert_int_equal(memory.iterations.bytes.min, 10);
+    assert_int_equal(memory.iterations.bytes.max, 1100);
     assert_int_equal(memory.churn.allocations, 3);
     unload();
 }
@@ -506,9 +506,9 @@ static void pools_have_sizes_of_their_own(void **state)
     assert_int_equal(pool->destroyed, 60000);
     assert_int_equal(pool->trims, 1);
     assert_int_equal(pool->reserved, 512);
-    assert_int_equal(pool->most_reserved, 2048);
+    assert_int_equal(pool->max_reserved, 2048);
     assert_int_equal(pool->used, 64);
-    assert_int_equal(pool->most_used, 192);
+    assert_int_equal(pool->max_used, 192);
     assert_int_equal(pool->threshold, 99);
     expect_totals(&memory.pools[0].totals, 150, 30, 50);
     expect_totals(&memory.devices[0].totals, 1050, 45, 1050);
@@ -558,8 +558,8 @@ static void the_time_line_has_each_change(void **state)
 static void steps_have_the_least_and_the_greatest(void **state)
 {
     /* At 0 +100, 10 +50, 20 -100, 45 +1000, 100 -50: four steps of 25 us. */
-    static const uint64_t least[] = {0, 50, 1050, 1000};
-    static const uint64_t greatest[] = {150, 1050, 1050, 1050};
+    static const uint64_t min[] = {0, 50, 1050, 1000};
+    static const uint64_t max[] = {150, 1050, 1050, 1050};
     static const uint64_t end[] = {50, 1050, 1050, 1000};
 
     (void)state;
@@ -575,8 +575,8 @@ static void steps_have_the_least_and_the_greatest(void **state)
     assert_int_equal(point_count, 4);
     for (uint64_t i = 0; i < 4; i++) {
         assert_int_equal(points[i].time, (1000 + 25 * i) * 1000);
-        assert_int_equal(points[i].least, least[i]);
-        assert_int_equal(points[i].greatest, greatest[i]);
+        assert_int_equal(points[i].min, min[i]);
+        assert_int_equal(points[i].max, max[i]);
         assert_int_equal(points[i].live, end[i]);
     }
     unload();

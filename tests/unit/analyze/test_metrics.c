@@ -47,7 +47,7 @@ static void build(const char *filter, bool each, struct metrics_result *result)
 struct expected_row {
     const char *metric, *kernel;
     uint64_t device, invocations, values;
-    double least, greatest, mean, total;
+    double min, max, mean, total;
 };
 
 #define VECADD           KNOWN_VECADD
@@ -94,8 +94,8 @@ static void sums_are_those_of_the_known_values(void **state)
         assert_int_equal(row->metric->device, expected_rows[i].device);
         assert_int_equal(row->invocations, expected_rows[i].invocations);
         assert_int_equal(row->values, expected_rows[i].values);
-        assert_near(row->least, expected_rows[i].least);
-        assert_near(row->greatest, expected_rows[i].greatest);
+        assert_near(row->min, expected_rows[i].min);
+        assert_near(row->max, expected_rows[i].max);
         assert_near(row->mean, expected_rows[i].mean);
         assert_near(row->total, expected_rows[i].total);
     }
@@ -150,7 +150,7 @@ static void a_filter_leaves_what_it_matches(void **state)
     build("::vecAdd:2", true, &result);
     assert_int_equal(result.launch_count, 1);
     assert_int_equal(result.launches[0].correlation, 502);
-    assert_true(result.rows[0].least == 0.5 && result.rows[0].greatest == 0.5);
+    assert_true(result.rows[0].min == 0.5 && result.rows[0].max == 0.5);
     metrics_free(&result);
     build("nothing", true, &result);
     assert_int_equal(result.row_count + result.launch_count, 0);

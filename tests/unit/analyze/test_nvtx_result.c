@@ -113,8 +113,8 @@ static void instances_of_a_name_are_added_up(void **state)
     load();
     assert_int_equal(result.range_count, 1);
     expect_range(0, "it", 2, 40);
-    assert_int_equal(result.ranges[0].instances.least, 10000);
-    assert_int_equal(result.ranges[0].instances.greatest, 30000);
+    assert_int_equal(result.ranges[0].instances.min, 10000);
+    assert_int_equal(result.ranges[0].instances.max, 30000);
     assert_string_equal(inside(0), "a 2x30 | cudaLaunchKernel 2x10");
     done();
 }

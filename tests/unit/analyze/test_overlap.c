@@ -16,7 +16,7 @@
 
 /* ---- The sweep ---- */
 
-#define MOST  40u
+#define MAX   40u
 #define LANES 5u
 #define END   90u /* ns: everything is over */
 
@@ -36,7 +36,7 @@ static int compare_begins(const void *left, const void *right)
 
 static size_t random_activities(struct activity *activities, uint64_t *random)
 {
-    size_t count = fixture_random(random) % (MOST + 1);
+    size_t count = fixture_random(random) % (MAX + 1);
 
     for (size_t i = 0; i < count; i++) {
         activities[i].activity =
@@ -71,8 +71,8 @@ static void look(const struct activity *activities, size_t count, uint64_t at,
     for (uint64_t level = 0; level < OVERLAP_LEVELS; level++)
         times->kernels[level] +=
             running[OVERLAP_KERNEL] == level + 1 || (level == 3 && running[OVERLAP_KERNEL] > 4);
-    if (running[OVERLAP_KERNEL] > times->most_kernels)
-        times->most_kernels = running[OVERLAP_KERNEL];
+    if (running[OVERLAP_KERNEL] > times->peak_kernels)
+        times->peak_kernels = running[OVERLAP_KERNEL];
     for (unsigned i = 0; i < LANES; i++)
         lanes_busy += busy[i];
     for (unsigned i = 0; i < LANES; i++) {
@@ -105,11 +105,11 @@ static void is_a_look_at_every_nanosecond(void **state)
 
     (void)state;
     for (int round = 0; round < 3000; round++) {
-        struct activity activities[MOST];
+        struct activity activities[MAX];
         size_t count = random_activities(activities, &random);
         struct overlap_sweep sweep = {.clock = 0};
         struct overlap_lane lanes[LANES] = {{.calls = 0}}, looked_lanes[LANES] = {{.calls = 0}};
-        struct overlap_times looked = {.most_kernels = 0};
+        struct overlap_times looked = {.peak_kernels = 0};
 
         for (size_t i = 0; i < count; i++)
             assert_int_equal(overlap_sweep_add(&sweep, lanes, activities[i].activity,
@@ -122,7 +122,7 @@ static void is_a_look_at_every_nanosecond(void **state)
         assert_memory_equal(sweep.times.by_set, looked.by_set, sizeof looked.by_set);
         assert_memory_equal(sweep.times.twice, looked.twice, sizeof looked.twice);
         assert_memory_equal(sweep.times.kernels, looked.kernels, sizeof looked.kernels);
-        assert_int_equal(sweep.times.most_kernels, looked.most_kernels);
+        assert_int_equal(sweep.times.peak_kernels, looked.peak_kernels);
         for (unsigned i = 0; i < LANES; i++) {
             assert_int_equal(lanes[i].busy, looked_lanes[i].busy);
             assert_int_equal(lanes[i].alone, looked_lanes[i].alone);
@@ -272,7 +272,7 @@ static void kernels_at_once_have_a_mean(void **state)
     for (uint64_t i = 0; i < 6; i++) /* 1 1-2 1-3 ... all 6 for 10 us, then all end */
         put_kernel(1 + i, "k", 100 + 10 * i, 160, 1 + i);
     load_range(0);
-    assert_int_equal(overlap.devices[0].times.most_kernels, 6);
+    assert_int_equal(overlap.devices[0].times.peak_kernels, 6);
     assert_int_equal(overlap.devices[0].times.kernels[0], 10 * US);
     assert_int_equal(overlap.devices[0].times.kernels[2], 10 * US);
     assert_int_equal(overlap.devices[0].times.kernels[3], 30 * US);
@@ -419,7 +419,7 @@ static void two_thousand_streams(void **state)
     assert_int_equal(overlap.device_count, 3);
     assert_int_equal(overlap.devices[0].stream_count, 667);
     assert_int_equal(overlap.devices[2].stream_count, 666);
-    assert_int_equal(overlap.devices[0].times.most_kernels, 667);
+    assert_int_equal(overlap.devices[0].times.peak_kernels, 667);
     for (size_t i = 0; i < 667; i++)
         assert_int_equal(overlap.devices[0].streams[i].overlapped,
                          overlap.devices[0].streams[i].busy);

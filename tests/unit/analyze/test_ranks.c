@@ -15,7 +15,7 @@
 #include "base/data/reserve.h"
 #include "unit/trace_fixture.h"
 
-enum { MOST_PROCESSES = 8 };
+enum { MAX_PROCESSES = 8 };
 
 #define BASE     UINT64_C(1700000000000000000)
 #define HASH     UINT64_C(0x1122334455667788)
@@ -24,7 +24,7 @@ enum { MOST_PROCESSES = 8 };
 
 /* A job in the making. */
 struct job {
-    struct trace_process processes[MOST_PROCESSES];
+    struct trace_process processes[MAX_PROCESSES];
     struct trace_set set;
     struct ranks ranks;
 };

@@ -11,7 +11,7 @@
 
 #include "analyze/common/shift.h"
 
-enum { MOST = 60 };
+enum { MAX = 60 };
 
 static uint32_t seed = 7;
 
@@ -44,12 +44,12 @@ static size_t all_differences(const uint64_t *before, size_t n, const uint64_t *
 
 static void the_median_of_all_differences(void **state)
 {
-    static int64_t differences[MOST * MOST];
-    uint64_t before[MOST], after[MOST];
+    static int64_t differences[MAX * MAX];
+    uint64_t before[MAX], after[MAX];
 
     (void)state;
     for (int round = 0; round < 500; round++) {
-        size_t n = 1 + any(MOST), m = 1 + any(MOST);
+        size_t n = 1 + any(MAX), m = 1 + any(MAX);
         uint32_t spread = 1 + any(round % 2 ? 5 : 1000000);
         struct shift shift;
         size_t count, lower, upper;
@@ -86,7 +86,7 @@ static void four_and_four_are_enough(void **state)
 /* 100 * 21 / 12 = 175; 50 - 1.96 * 13.23 = 24.07: the 24th difference from either end. */
 static void ranks_of_ten_and_ten(void **state)
 {
-    static int64_t differences[MOST * MOST];
+    static int64_t differences[MAX * MAX];
     uint64_t before[10], after[10];
     struct shift shift;
     size_t count;

@@ -15,12 +15,12 @@ static void expect(uint64_t *values, size_t count, struct statistics expected)
 
     assert_true(fabs(found.mean - expected.mean) <= 1e-9 * expected.mean);
     assert_true(fabs(found.deviation - expected.deviation) <= 1e-9 * expected.deviation);
-    assert_int_equal(found.least, expected.least);
+    assert_int_equal(found.min, expected.min);
     assert_int_equal(found.p50, expected.p50);
     assert_int_equal(found.p90, expected.p90);
     assert_int_equal(found.p95, expected.p95);
     assert_int_equal(found.p99, expected.p99);
-    assert_int_equal(found.greatest, expected.greatest);
+    assert_int_equal(found.max, expected.max);
 }
 
 static void few_values(void **state)
@@ -55,11 +55,11 @@ static void percentiles_are_nearest_ranks(void **state)
 
 static void large_values_do_not_overflow(void **state)
 {
-    const uint64_t most = UINT64_MAX;
-    uint64_t values[] = {most, most};
+    const uint64_t max = UINT64_MAX;
+    uint64_t values[] = {max, max};
 
     (void)state;
-    expect(values, 2, (struct statistics){(double)most, 0, most, most, most, most, most, most});
+    expect(values, 2, (struct statistics){(double)max, 0, max, max, max, max, max, max});
 }
 
 int main(void)

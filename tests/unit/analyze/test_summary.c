@@ -19,7 +19,7 @@
 
 struct expected_row {
     const char *name;
-    uint64_t calls, total, least, greatest;
+    uint64_t calls, total, min, max;
 };
 
 static struct mp_trace *open_known(const struct known_options *options)
@@ -47,8 +47,8 @@ static void assert_rows(const struct summary_group *group, const struct expected
         assert_string_equal(row->name, expected[i].name);
         assert_int_equal(row->calls, expected[i].calls);
         assert_int_equal(row->total, expected[i].total);
-        assert_int_equal(row->least, expected[i].least);
-        assert_int_equal(row->greatest, expected[i].greatest);
+        assert_int_equal(row->min, expected[i].min);
+        assert_int_equal(row->max, expected[i].max);
         assert_true(row->mean * (double)row->calls - (double)row->total < 1e-3);
         percent += row->percent;
     }
@@ -322,12 +322,12 @@ static void tallies_equal_a_sum_done_the_slow_way(void **state)
             if (ids[i] != id || !starts[i] || (int64_t)durations[i] < 0)
                 continue;
             uint64_t calls = batches[i] ? batches[i] : 1;
-            uint64_t least = durations[i] / calls, greatest = (durations[i] + calls - 1) / calls;
+            uint64_t min = durations[i] / calls, max = (durations[i] + calls - 1) / calls;
 
             slow.calls += calls;
             slow.total += durations[i];
-            slow.least = least < slow.least ? least : slow.least;
-            slow.greatest = greatest > slow.greatest ? greatest : slow.greatest;
+            slow.min = min < slow.min ? min : slow.min;
+            slow.max = max > slow.max ? max : slow.max;
         }
         assert_memory_equal(tally, &slow, sizeof slow);
     }

@@ -18,9 +18,9 @@
 
 static struct timeline line;
 
-static void load(uint64_t most, uint64_t range)
+static void load(uint64_t max, uint64_t range)
 {
-    struct timeline_options options = {.most = most};
+    struct timeline_options options = {.max = max};
     struct mp_error error;
 
     scene_load();
@@ -113,8 +113,8 @@ static void what_is_nested_too_deep_is_left_out_and_counted(void **state)
         put_nvtx(MP_nvtx_kind_pop, 1, NULL, NULL, 200 + i, 0);
     put_kernel(7, "a", 10, 30, 1);
     load(MANY, 0);
-    assert_int_equal(line.track_count, TIMELINE_MOST_ROWS + 1);
-    assert_int_equal(line.event_count, TIMELINE_MOST_ROWS + 1);
+    assert_int_equal(line.track_count, TIMELINE_MAX_ROWS + 1);
+    assert_int_equal(line.event_count, TIMELINE_MAX_ROWS + 1);
     assert_int_equal(line.left_out_deep, 6);
     end(SOUND);
 }
@@ -226,9 +226,9 @@ static void every_piece_of_a_call_leads_to_its_event(void **state)
 
 /* ---- Random scenes against brute force ---- */
 
-#define STREAMS   3
-#define GREATEST  6000 /* us */
-#define MOST_NAME 5
+#define STREAMS  3
+#define GREATEST 6000 /* us */
+#define MAX_NAME 5
 
 static void random_scene(uint64_t seed, unsigned kernels)
 {
@@ -239,7 +239,7 @@ static void random_scene(uint64_t seed, unsigned kernels)
     for (unsigned i = 0; i < kernels; i++) {
         uint64_t begin = 1 + fixture_random(&random) % (GREATEST - 100);
 
-        name[1] = (char)('0' + fixture_random(&random) % MOST_NAME);
+        name[1] = (char)('0' + fixture_random(&random) % MAX_NAME);
         if (fixture_random(&random) % 4)
             put_kernel(7 + fixture_random(&random) % STREAMS, name, begin,
                        begin + fixture_random(&random) % 100, i + 1);
@@ -272,7 +272,7 @@ static void expect_group(const struct timeline_group *group, const struct timeli
 {
     uint64_t sums[64] = {0};
     uint64_t busy = 0;
-    uint64_t greatest = 0;
+    uint64_t max = 0;
 
     assert_true(line.name_count <= 64);
     for (uint32_t i = first; i <= last; i++) {
@@ -280,14 +280,14 @@ static void expect_group(const struct timeline_group *group, const struct timeli
 
         busy += line.events[track->first + i].duration;
         *sum += line.events[track->first + i].duration;
-        if (*sum > greatest)
-            greatest = *sum;
+        if (*sum > max)
+            max = *sum;
     }
     assert_int_equal(group->begin, line.events[track->first + first].begin);
     assert_int_equal(group->end, line.events[track->first + last].begin +
                                      line.events[track->first + last].duration);
     assert_int_equal(group->busy, busy);
-    assert_int_equal(sums[group->name], greatest);
+    assert_int_equal(sums[group->name], max);
 }
 
 static void check_levels(const struct timeline_track *track)

@@ -85,8 +85,8 @@ static void rows_belong_to_the_device_that_they_concern(void **state)
     assert_int_equal(unified.devices[0].device, 0);
     assert_string_equal(unified.devices[1].name, "GPU1");
     expect_row(0, UNIFIED_TO_DEVICE, 2, KB(192), 3000);
-    assert_int_equal(unified.devices[0].rows[UNIFIED_TO_DEVICE].least, KB(64));
-    assert_int_equal(unified.devices[0].rows[UNIFIED_TO_DEVICE].greatest, KB(128));
+    assert_int_equal(unified.devices[0].rows[UNIFIED_TO_DEVICE].min, KB(64));
+    assert_int_equal(unified.devices[0].rows[UNIFIED_TO_DEVICE].max, KB(128));
     assert_true(unified.devices[0].rows[UNIFIED_TO_DEVICE].mean == KB(96));
     expect_row(0, UNIFIED_GPU_FAULTS, 1, 7, 1000);
     expect_row(0, UNIFIED_TO_HOST, 0, 0, 0);

@@ -12,7 +12,7 @@
 #include "base/data/histogram.h"
 #include "unit/trace_fixture.h"
 
-enum { MOST = 5000 };
+enum { MAX = 5000 };
 
 static struct mp_histogram histogram;
 
@@ -55,7 +55,7 @@ static void expect_near(const uint64_t *numbers, size_t count)
 
 static void percentiles_are_a_sixteenth_too_large_at_most(void **state)
 {
-    static uint64_t numbers[MOST];
+    static uint64_t numbers[MAX];
     uint64_t seed = 1;
     unsigned bits;
     size_t i;
@@ -63,13 +63,13 @@ static void percentiles_are_a_sixteenth_too_large_at_most(void **state)
     (void)state;
     for (bits = 1; bits <= 64; bits += 3) {
         empty(NULL);
-        for (i = 0; i < MOST; i++) {
+        for (i = 0; i < MAX; i++) {
             numbers[i] = fixture_random(&seed) >> (64 - bits);
             mp_histogram_add(&histogram, numbers[i]);
         }
-        assert_int_equal(mp_histogram_count(&histogram), MOST);
-        qsort(numbers, MOST, sizeof(numbers[0]), compare);
-        expect_near(numbers, MOST);
+        assert_int_equal(mp_histogram_count(&histogram), MAX);
+        qsort(numbers, MAX, sizeof(numbers[0]), compare);
+        expect_near(numbers, MAX);
     }
 }
 

@@ -66,13 +66,13 @@ static void an_arena_array_is_zeroed_even_after_a_reset(void **state)
 static void impossible_arena_sizes_are_refused(void **state)
 {
     struct mp_arena arena = {0};
-    volatile size_t most = SIZE_MAX; /* hidden from the compiler, which warns of such sizes */
+    volatile size_t max = SIZE_MAX; /* hidden from the compiler, which warns of such sizes */
 
     (void)state;
-    assert_null(mp_arena_alloc(&arena, most));
-    assert_null(mp_arena_alloc(&arena, most - 64));
-    assert_null(mp_arena_array(&arena, most / 2, 3));
-    assert_null(mp_arena_copy(&arena, "", most));
+    assert_null(mp_arena_alloc(&arena, max));
+    assert_null(mp_arena_alloc(&arena, max - 64));
+    assert_null(mp_arena_array(&arena, max / 2, 3));
+    assert_null(mp_arena_copy(&arena, "", max));
     assert_non_null(mp_arena_alloc(&arena, 0));
     mp_arena_free(&arena);
 }

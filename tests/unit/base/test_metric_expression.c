@@ -12,7 +12,7 @@
 #include "base/metrics/expression.h"
 
 /* Inputs in the order of their first appearance: the first is 1000, the others 100, 10, 7. */
-static const double inputs[METRIC_MOST_INPUTS] = {1000, 100, 10, 7};
+static const double inputs[METRIC_MAX_INPUTS] = {1000, 100, 10, 7};
 
 static double value_of(const char *text)
 {
@@ -60,7 +60,7 @@ static void sums_products_and_quotients_have_their_values(void **state)
 static void a_name_is_asked_for_once(void **state)
 {
     struct metric_expression expression;
-    const char *names[METRIC_MOST_INPUTS];
+    const char *names[METRIC_MAX_INPUTS];
 
     (void)state;
     assert_int_equal(
@@ -75,9 +75,9 @@ static void a_name_is_asked_for_once(void **state)
 static void what_has_no_value_is_not_a_number(void **state)
 {
     struct metric_expression expression;
-    const double zero[METRIC_MOST_INPUTS] = {5, 0};
-    const double lost[METRIC_MOST_INPUTS] = {(double)NAN, 1};
-    const double endless[METRIC_MOST_INPUTS] = {(double)INFINITY, 1};
+    const double zero[METRIC_MAX_INPUTS] = {5, 0};
+    const double lost[METRIC_MAX_INPUTS] = {(double)NAN, 1};
+    const double endless[METRIC_MAX_INPUTS] = {(double)INFINITY, 1};
 
     (void)state;
     assert_int_equal(metric_expression_parse("a / b", &expression, NULL), MP_OK);
@@ -152,10 +152,10 @@ static void limits_hold(void **state)
     struct mp_error error;
 
     (void)state;
-    for (int i = 0; i < METRIC_MOST_INPUTS; i++)
+    for (int i = 0; i < METRIC_MAX_INPUTS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%sname%d", i ? " + " : "", i);
     assert_int_equal(metric_expression_parse(text, &expression, &error), MP_OK);
-    assert_int_equal(metric_expression_inputs(&expression, NULL), METRIC_MOST_INPUTS);
+    assert_int_equal(metric_expression_inputs(&expression, NULL), METRIC_MAX_INPUTS);
     snprintf(text + used, sizeof text - used, " + another");
     assert_int_equal(metric_expression_parse(text, &expression, &error), MP_ERR_LIMIT);
 

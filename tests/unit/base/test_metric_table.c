@@ -54,7 +54,7 @@ static bool deviates(const char *name)
 static double value_of(const char *text, uint64_t *inputs)
 {
     struct metric_expression expression;
-    double values[METRIC_MOST_INPUTS];
+    double values[METRIC_MAX_INPUTS];
     struct mp_error error;
 
     if (metric_expression_parse(text, &expression, &error) != MP_OK)
@@ -148,7 +148,7 @@ static void check_entry(const struct metric_entry *entry, enum metric_kind kind)
     assert_true(entry->unit != METRIC_UNIT_NONE);
     assert_in_range(strlen(metric_description(kind, entry->name)), 3, 59);
     assert_null(strstr(entry->name, "__"));
-    for (i = 0; i < METRIC_MOST_CANDIDATES && entry->candidates[i].expression; i++) {
+    for (i = 0; i < METRIC_MAX_CANDIDATES && entry->candidates[i].expression; i++) {
         if (metric_expression_parse(entry->candidates[i].expression, &expression, &error) != MP_OK)
             fail_msg("%s: %s", entry->name, error.text);
         for (size_t j = 0; j < expression.input_count; j++) {
@@ -156,7 +156,7 @@ static void check_entry(const struct metric_entry *entry, enum metric_kind kind)
                 fail_msg("%s: '%s' is no metric", entry->name, expression.names[j]);
         }
     }
-    assert_true(i < METRIC_MOST_CANDIDATES);
+    assert_true(i < METRIC_MAX_CANDIDATES);
 }
 
 static void every_entry_is_sound_and_in_its_place(void **state)

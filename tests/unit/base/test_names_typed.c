@@ -62,7 +62,7 @@ static void the_nearest_names_come_first(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         mp_nearest_offer(&nearest, names[i]);
-    assert_int_equal(nearest.count, MP_NEAREST_MOST);
+    assert_int_equal(nearest.count, MP_NEAREST_MAX);
     assert_string_equal(nearest.items[0], "summary");
     mp_nearest_list(&nearest, 3, text, sizeof text);
     assert_int_equal(strncmp(text, "'sum', ", 7), 0);

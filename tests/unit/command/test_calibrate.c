@@ -286,8 +286,8 @@ static void of_several_rounds_the_median_counts_and_none_is_below_0(void **state
     rounds[0].finish = rounds[1].finish = rounds[2].finish = -1;
     calibration_sum_up(rounds, 4, &result);
     assert_float_equal(result.values.start, 120, 0);
-    assert_float_equal(result.least.start, 0, 0);
-    assert_float_equal(result.greatest.start, 300, 0);
+    assert_float_equal(result.min.start, 0, 0);
+    assert_float_equal(result.max.start, 300, 0);
     assert_float_equal(result.values.finish, 0, 0);
     assert_float_equal(result.values.launch_in, truth.launch_in, 0);
     calibration_sum_up(rounds + 1, 3, &result);

@@ -17,7 +17,7 @@
 #include "nvprof/options.c"     /* NOLINT(bugprone-suspicious-include) */
 #include "nvprof/pattern.c"     /* NOLINT(bugprone-suspicious-include) */
 
-#define MOST_WORDS 16
+#define MAX_WORDS 16
 
 static struct nvprof_values values;
 static struct mp_error error;
@@ -27,12 +27,12 @@ static int first;
 static enum mp_status parse(const char *word, ...)
 {
     static char program[] = "nvprof";
-    char *argv[MOST_WORDS] = {program};
+    char *argv[MAX_WORDS] = {program};
     int argc = 1;
     va_list words;
 
     va_start(words, word);
-    for (; word && argc < MOST_WORDS - 1; word = va_arg(words, const char *))
+    for (; word && argc < MAX_WORDS - 1; word = va_arg(words, const char *))
         argv[argc++] = (char *)(uintptr_t)word;
     va_end(words);
     argv[argc] = NULL;
@@ -196,7 +196,7 @@ static void metrics_that_nobody_knows_are_refused(void **state)
 
 static void too_many_names_are_refused(void **state)
 {
-    static char name[NVPROF_METRICS_MOST + 1];
+    static char name[NVPROF_METRICS_MAX + 1];
 
     (void)state;
     memset(name, ',', sizeof name - 1);

@@ -83,7 +83,7 @@ static const struct option_set program_set = {.command = "test",
 static enum options_result parse(const struct option_set *table, const char *const *words,
                                  struct values *values, int *first)
 {
-    char *argv[OPTION_TEXTS_MOST + 8];
+    char *argv[OPTION_TEXTS_MAX + 8];
     int argc = 0;
 
     for (; words[argc]; argc++)
@@ -126,16 +126,16 @@ static void an_option_can_be_given_several_times(void **state)
 
 static void there_is_a_limit_to_that(void **state)
 {
-    const char *words[OPTION_TEXTS_MOST + 3] = {"test"};
+    const char *words[OPTION_TEXTS_MAX + 3] = {"test"};
     struct values values;
     int first;
 
     (void)state;
-    for (size_t i = 1; i <= OPTION_TEXTS_MOST; i++)
+    for (size_t i = 1; i <= OPTION_TEXTS_MAX; i++)
         words[i] = "--texts=x";
     assert_int_equal(parse(&set, words, &values, &first), OPTIONS_OK);
-    assert_int_equal(values.texts.count, OPTION_TEXTS_MOST);
-    words[OPTION_TEXTS_MOST + 1] = "--texts=x";
+    assert_int_equal(values.texts.count, OPTION_TEXTS_MAX);
+    words[OPTION_TEXTS_MAX + 1] = "--texts=x";
     assert_int_equal(parse(&set, words, &values, &first), OPTIONS_WRONG);
 }
 

@@ -14,7 +14,7 @@
 #include "gpu/threads_cpu.h"
 
 /* What a thread has to show for itself, and the longest wait for it. */
-enum { BUSY_MS = 50, PAUSE_MS = 5, MOST_PAUSES = 4000 };
+enum { BUSY_MS = 50, PAUSE_MS = 5, MAX_PAUSES = 4000 };
 
 struct busy {
     const char *name;
@@ -55,7 +55,7 @@ static enum threads_group group_of(const char *name, bool by_id)
     while (!(id = atomic_load(&busy.id)))
         pause_ms(1);
     threads_cpu_look(&id, by_id, before);
-    for (pauses = 0; grown == THREADS_GROUPS && pauses < MOST_PAUSES; pauses++) {
+    for (pauses = 0; grown == THREADS_GROUPS && pauses < MAX_PAUSES; pauses++) {
         pause_ms(PAUSE_MS);
         threads_cpu_look(&id, by_id, now);
         for (i = 0; i < THREADS_GROUPS; i++)

@@ -16,7 +16,7 @@
 #include "unit/failing_malloc.h"
 #include "unit/trace_fixture.h"
 
-#define MOST_ALLOCATIONS 3000
+#define MAX_ALLOCATIONS 3000
 
 static const char *const names[] = {"TITAN V", "_Z6vecAddPKfS0_Pfi", "cuLaunchKernel", "range"};
 enum { DEVICE = 1, KERNEL, LAUNCH, RANGE };
@@ -82,7 +82,7 @@ static void each_allocation_may_fail(void **state)
         enum mp_status status = MP_ERR_MEMORY;
         unsigned failing = 0;
 
-        while (status == MP_ERR_MEMORY && ++failing < MOST_ALLOCATIONS) {
+        while (status == MP_ERR_MEMORY && ++failing < MAX_ALLOCATIONS) {
             struct traces_options options = {
                 .gpu = true, .api = true, .head = true, .captured = true, .style = NAMES_MANGLED};
             struct report_out out = {.file = tmpfile(), .format = formats[format]};

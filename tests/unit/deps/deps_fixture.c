@@ -301,13 +301,13 @@ static int compare_names(const void *left, const void *right)
     return strcmp(row_name(*(const uint32_t *)left), row_name(*(const uint32_t *)right));
 }
 
-#define MOST_NAMES 128
+#define MAX_NAMES 128
 
 static uint32_t names_in_order(uint32_t *names)
 {
     uint32_t count = scene.deps.names.count;
 
-    assert_true(count < MOST_NAMES);
+    assert_true(count < MAX_NAMES);
     for (uint32_t i = 0; i < count; i++)
         names[i] = i + 1;
     if (count)
@@ -320,7 +320,7 @@ const char *path(const struct deps_window *window)
     static const char *const parts[DEPS_PARTS] = {"host",       "computing", "ready",
                                                   "blocked",    "launch",    "gap",
                                                   "dependency", "return",    "unknown"};
-    uint32_t names[MOST_NAMES];
+    uint32_t names[MAX_NAMES];
     uint32_t count = names_in_order(names);
     char *answer = new_answer();
     struct deps_result result;
@@ -337,7 +337,7 @@ const char *path(const struct deps_window *window)
 
 const char *waiting(const struct deps_window *window)
 {
-    uint32_t names[MOST_NAMES];
+    uint32_t names[MAX_NAMES];
     uint32_t count = names_in_order(names);
     char *answer = new_answer();
     struct deps_result result;

@@ -66,11 +66,11 @@ static void rows_are_counted_in_all_windows(void **state)
     assert_true(work->mean == 10000.0 / 3);
     assert_int_equal(work->p50, 0);
     assert_int_equal(work->p99, 10000);
-    assert_int_equal(iterations.critical[name_of("a")].greatest, 49000);
-    assert_int_equal(iterations.waiting[name_of("cudaStreamSynchronize")].greatest, 5000);
+    assert_int_equal(iterations.critical[name_of("a")].max, 49000);
+    assert_int_equal(iterations.waiting[name_of("cudaStreamSynchronize")].max, 5000);
     assert_int_equal(iterations.parts[DEPS_HOST_CODE].p50, 20000); /* 20, 4, 20 */
-    assert_int_equal(iterations.parts[DEPS_RETURN].greatest, 2000);
-    assert_int_equal(iterations.parts[DEPS_RETURN].least, 0);
+    assert_int_equal(iterations.parts[DEPS_RETURN].max, 2000);
+    assert_int_equal(iterations.parts[DEPS_RETURN].min, 0);
     assert_int_equal(iterations.total.rows[name_of("work")].calls, 2);
     assert_int_equal(iterations.total.window, 110000);
     done();
@@ -119,7 +119,7 @@ static void no_windows_have_no_statistics(void **state)
     put_call(1, "work", 11, 21, 1);
     scene_load();
     assert_int_equal(deps_iterations_build(&scene.deps, &none, &iterations), MP_OK);
-    assert_int_equal(iterations.window.greatest, 0);
+    assert_int_equal(iterations.window.max, 0);
     assert_int_equal(iterations.total.window, 0);
     deps_iterations_free(&iterations);
     scene_end(SOUND);

@@ -16,7 +16,7 @@
 #include "analyze/replay/replay.h"
 #include "unit/failing_malloc.h"
 
-#define MOST_NAMES 64
+#define MAX_NAMES 64
 
 /* ---- A trace that needs every kind of memory ---- */
 
@@ -55,7 +55,7 @@ static void put_everything(void)
 /* ---- Every step, with one allocation after the other failing ---- */
 
 /* Runs `step` until no allocation is left to fail; it failed at least `least` times. */
-static void expect_memory_errors(enum mp_status (*step)(void), unsigned least)
+static void expect_memory_errors(enum mp_status (*step)(void), unsigned min)
 {
     enum mp_status status = MP_ERR_MEMORY;
     unsigned failing;
@@ -70,7 +70,7 @@ static void expect_memory_errors(enum mp_status (*step)(void), unsigned least)
         countdown = 0;
         assert_int_equal(status, failed ? MP_ERR_MEMORY : MP_OK);
     }
-    assert_true(failing > least);
+    assert_true(failing > min);
     scene_end(SOUND);
 }
 
@@ -190,13 +190,13 @@ static void slack_and_replay_say_so(void **state)
 
 static enum mp_status find_gains(void)
 {
-    static struct deps_row rows[MOST_NAMES];
+    static struct deps_row rows[MAX_NAMES];
     struct deps_result result = {.rows = rows, .row_count = scene.deps.names.count + 1};
     struct deps_gain gains[3];
     size_t found = 99;
     enum mp_status status;
 
-    assert_true(result.row_count <= MOST_NAMES);
+    assert_true(result.row_count <= MAX_NAMES);
     rows[1].critical = 10000;
     rows[2].critical = 20000;
     status = deps_top_gains(&scene.deps, &scene.windows, &result, gains, 3, &found);

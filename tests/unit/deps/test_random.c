@@ -211,7 +211,7 @@ static uint64_t gain_of(uint32_t name)
 /* The greatest gain among names that are not in `gains` yet. */
 static uint64_t greatest_of_the_others(const struct deps_gain *gains, size_t count)
 {
-    uint64_t greatest = 0;
+    uint64_t max = 0;
 
     for (uint32_t name = 1; name <= scene.deps.names.count; name++) {
         bool listed = false;
@@ -219,9 +219,9 @@ static uint64_t greatest_of_the_others(const struct deps_gain *gains, size_t cou
         for (size_t i = 0; i < count; i++)
             listed |= gains[i].name == name;
         if (!listed)
-            greatest = latest(greatest, gain_of(name));
+            max = latest(max, gain_of(name));
     }
-    return greatest;
+    return max;
 }
 
 static void top_gains_are_those_of_trying_every_name(void **state)

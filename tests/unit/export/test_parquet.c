@@ -110,12 +110,12 @@ static void only_optional_cells_may_be_missing(void **state)
 
 static void a_text_has_a_limit(void **state)
 {
-    char *text = calloc(1, PARQUET_MOST_TEXT_BYTES + 1);
+    char *text = calloc(1, PARQUET_MAX_TEXT_BYTES + 1);
     struct file file;
 
     (void)state;
     begin(&file);
-    parquet_put_text(file.writer, TEXT, text, PARQUET_MOST_TEXT_BYTES + 1);
+    parquet_put_text(file.writer, TEXT, text, PARQUET_MAX_TEXT_BYTES + 1);
     expect_failure(&file, MP_ERR_LIMIT, "a text of 16777217 bytes; at most 16777216");
     free(text);
 }
@@ -243,7 +243,7 @@ static void find_bounds(const char *text, struct statistics *statistics)
 static void long_texts_have_bounds_around_them(void **state)
 {
     static const struct {
-        const char *text, *least, *greatest; /* NULL: none */
+        const char *text, *min, *max; /* NULL: none */
         bool exact;
     } cases[] = {
         {"", "", "", true},
@@ -261,16 +261,16 @@ static void long_texts_have_bounds_around_them(void **state)
         struct statistics found;
 
         find_bounds(cases[i].text, &found);
-        assert_true(found.least.known);
-        assert_int_equal(found.least.exact, cases[i].exact);
-        assert_int_equal(found.least.bytes, strlen(cases[i].least));
-        assert_memory_equal(found.least.data, cases[i].least, found.least.bytes);
-        assert_int_equal(found.greatest.known, cases[i].greatest != NULL);
-        if (!cases[i].greatest)
+        assert_true(found.min.known);
+        assert_int_equal(found.min.exact, cases[i].exact);
+        assert_int_equal(found.min.bytes, strlen(cases[i].min));
+        assert_memory_equal(found.min.data, cases[i].min, found.min.bytes);
+        assert_int_equal(found.max.known, cases[i].max != NULL);
+        if (!cases[i].max)
             continue;
-        assert_int_equal(found.greatest.exact, cases[i].exact);
-        assert_int_equal(found.greatest.bytes, strlen(cases[i].greatest));
-        assert_memory_equal(found.greatest.data, cases[i].greatest, found.greatest.bytes);
+        assert_int_equal(found.max.exact, cases[i].exact);
+        assert_int_equal(found.max.bytes, strlen(cases[i].max));
+        assert_memory_equal(found.max.data, cases[i].max, found.max.bytes);
     }
 }
 

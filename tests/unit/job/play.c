@@ -19,9 +19,9 @@ static uint64_t any(struct play *play, uint64_t below)
 }
 
 /* Even, so that halves are whole. */
-static uint64_t some_time(struct play *play, uint64_t most)
+static uint64_t some_time(struct play *play, uint64_t max)
 {
-    return 2 * (200 + any(play, most / 2));
+    return 2 * (200 + any(play, max / 2));
 }
 
 static struct play_op *add_op(struct play *play, enum play_kind kind, uint32_t rank,

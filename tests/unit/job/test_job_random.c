@@ -315,7 +315,7 @@ static void make_iterations(struct deps_window items[QUARTERS])
 static unsigned late_iterations(const struct deps_window items[QUARTERS], uint32_t rank)
 {
     const struct job *job = &scene.job;
-    uint64_t late[QUARTERS] = {0}, least = (items[0].end - items[0].begin) / 100;
+    uint64_t late[QUARTERS] = {0}, min = (items[0].end - items[0].begin) / 100;
     unsigned count = 0;
 
     for (size_t i = 0; i < scene.ranks.instance_count; i++) {
@@ -334,7 +334,7 @@ static unsigned late_iterations(const struct deps_window items[QUARTERS], uint32
         }
     }
     for (int i = 0; i < QUARTERS; i++)
-        count += late[i] >= (least > DEPS_TOLERANCE_NS ? least : DEPS_TOLERANCE_NS);
+        count += late[i] >= (min > DEPS_TOLERANCE_NS ? min : DEPS_TOLERANCE_NS);
     return count;
 }
 

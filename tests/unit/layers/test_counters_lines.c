@@ -14,9 +14,9 @@
 
 static struct counters_lines lines;
 
-static void build_lines(uint64_t from, uint64_t until, size_t most)
+static void build_lines(uint64_t from, uint64_t until, size_t max)
 {
-    const struct counters_window window = {.from = from * US, .until = until * US, .most = most};
+    const struct counters_window window = {.from = from * US, .until = until * US, .max = max};
     struct mp_error error;
 
     scene_load();
@@ -33,15 +33,15 @@ static void expect_bin(size_t set, size_t place, size_t bin, uint64_t begin, uin
                        const double *values)
 {
     const struct counters_bins *bins = &lines.sets[set];
-    const struct counters_bin *value = &bins->values[place * bins->most + bin];
+    const struct counters_bin *value = &bins->values[place * bins->max + bin];
     double step = lines.result.counters[bins->counters[place]].step;
 
     assert_true(bin < bins->count);
     assert_int_equal(bins->begins[bin], begin * US);
     assert_int_equal(bins->ends[bin], end * US);
     assert_true(fabs(sampled_unpack(value->mean, step) - values[0]) < 0.051);
-    assert_true(fabs(sampled_unpack(value->least, step) - values[1]) < 0.051);
-    assert_true(fabs(sampled_unpack(value->greatest, step) - values[2]) < 0.051);
+    assert_true(fabs(sampled_unpack(value->min, step) - values[1]) < 0.051);
+    assert_true(fabs(sampled_unpack(value->max, step) - values[2]) < 0.051);
 }
 
 static void few_samples_have_a_bin_each(void **state)
@@ -160,7 +160,7 @@ static void samples_that_overlap(void **state)
 
 static void no_such_range(void **state)
 {
-    const struct counters_window window = {.range = 7, .until = 1000, .most = 10};
+    const struct counters_window window = {.range = 7, .until = 1000, .max = 10};
     struct mp_error error;
 
     (void)state;

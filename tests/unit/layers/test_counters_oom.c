@@ -65,9 +65,8 @@ static void every_allocation_may_fail(void **state)
 
 static void lines_and_clocks(void **state)
 {
-    const struct counters_window window = {.from = (uint64_t)FIRST * US,
-                                           .until = (uint64_t)(FIRST + STEPS * LENGTH) * US,
-                                           .most = 100};
+    const struct counters_window window = {
+        .from = (uint64_t)FIRST * US, .until = (uint64_t)(FIRST + STEPS * LENGTH) * US, .max = 100};
     enum mp_status status = MP_ERR_MEMORY;
     struct counters_lines lines;
     struct counters_clocks *clocks;

@@ -114,7 +114,7 @@ static void an_iteration_has_the_mean_of_its_samples(void **state)
         assert_true(fabs(cell->samples - 10) < 1e-6);
         assert_int_equal(cell->whole, 10);
         assert_true(fabs(cell->p50 - (20 + 10 * (double)i)) < 1e-6);
-        assert_true(fabs(cell->greatest - 40) < 1e-6);
+        assert_true(fabs(cell->max - 40) < 1e-6);
         assert_int_equal(group_of(0, name)->time, LENGTH * US);
         assert_int_equal(group_of(0, name)->calls, 1);
     }

@@ -250,7 +250,7 @@ static void ranges_that_differ(void **state)
 /* The first phase takes most time, also if its range goes on behind steps that nobody recorded. */
 static void the_phase_that_takes_most_time(void **state)
 {
-    const struct iterations_kind *most;
+    const struct iterations_kind *max;
     struct capture_range *first;
     uint8_t in[60];
 
@@ -267,8 +267,8 @@ static void the_phase_that_takes_most_time(void **state)
         first->goes_on = goes_on;
         memset(in, 2, sizeof in);
         assert_int_equal(
-            iterations_find_main_kind(&scene.deps, &found, &summary.headline, in, &most), MP_OK);
-        assert_ptr_equal(most, &summary.headline.kinds[0]);
+            iterations_find_main_kind(&scene.deps, &found, &summary.headline, in, &max), MP_OK);
+        assert_ptr_equal(max, &summary.headline.kinds[0]);
         for (size_t i = 0; i < found.count; i++)
             assert_int_equal(in[i], i < 30);
     }
@@ -336,7 +336,7 @@ static void cut_by_a_range(void **state)
 
 static void two_modes(void **state)
 {
-    const struct iterations_kind *most;
+    const struct iterations_kind *max;
     uint8_t in[40];
 
     (void)state;
@@ -346,9 +346,9 @@ static void two_modes(void **state)
     load(ITERATIONS_REQUESTS, NULL, 0);
     assert_int_equal(found.count, 40);
     assert_int_equal(summary.headline.split, ITERATIONS_BY_MODE);
-    assert_int_equal(iterations_find_main_kind(&scene.deps, &found, &summary.headline, in, &most),
+    assert_int_equal(iterations_find_main_kind(&scene.deps, &found, &summary.headline, in, &max),
                      MP_OK);
-    assert_ptr_equal(most, &summary.headline.kinds[1]);
+    assert_ptr_equal(max, &summary.headline.kinds[1]);
     for (size_t i = 0; i < found.count; i++)
         assert_int_equal(in[i], i % 2);
     assert_int_equal(summary.headline.kind_count, 2);

@@ -74,7 +74,7 @@ static void a_call_is_an_instance_with_work(void **state)
     assert_true(result.layers[0].device.mean > 3333 && result.layers[0].device.mean < 3334);
     assert_int_equal(result.layers[0].device.p50, 3000);
     assert_int_equal(result.layers[0].device.p99, 5000);
-    assert_int_equal(result.layers[0].device.least, 2000);
+    assert_int_equal(result.layers[0].device.min, 2000);
     load_again((struct layers_options){.all = true});
     assert_string_equal(said(), "it 10/10 x3, it>idle 0/0 x0");
     assert_int_equal(result.layers[1].instances, 4);
@@ -200,26 +200,26 @@ static void unbalanced_pops_and_deep_pushes_are_survived(void **state)
     for (uint64_t i = 0; i < 5; i++)
         pop(1 + i);
     put_nvtx(END, 1, NULL, NULL, 6, 4711);
-    for (uint64_t i = 0; i < UINT64_C(3) * LAYER_MOST_DEPTH; i++)
+    for (uint64_t i = 0; i < UINT64_C(3) * LAYER_MAX_DEPTH; i++)
         push("deep", 10 + i);
     put_launch(1, "a", 1000, 2000, 2010, 1);
-    for (uint64_t i = 0; i < UINT64_C(2) * LAYER_MOST_DEPTH; i++)
+    for (uint64_t i = 0; i < UINT64_C(2) * LAYER_MAX_DEPTH; i++)
         pop(1010 + i);
     put_launch(1, "a", 1500, 2010, 2011, 2);
     pop(1510);
     put_launch(1, "a", 1520, 2011, 2013, 3);
     layers_load();
-    assert_int_equal(result.count, LAYER_MOST_DEPTH);
-    for (uint32_t i = 0; i < LAYER_MOST_DEPTH; i++) {
+    assert_int_equal(result.count, LAYER_MAX_DEPTH);
+    for (uint32_t i = 0; i < LAYER_MAX_DEPTH; i++) {
         const struct layer *layer = &result.layers[i];
-        bool last = i + 1 == LAYER_MOST_DEPTH;
+        bool last = i + 1 == LAYER_MAX_DEPTH;
 
         assert_int_equal(layer->depth, i + 1);
         assert_int_equal(layer->total->device, last ? 11000 : 13000);
-        assert_int_equal(layer->self->device, last ? 11000 : i + 2 == LAYER_MOST_DEPTH ? 2000 : 0);
+        assert_int_equal(layer->self->device, last ? 11000 : i + 2 == LAYER_MAX_DEPTH ? 2000 : 0);
         assert_int_equal(layer->calls, 1);
     }
-    assert_int_equal(result.unfinished, LAYER_MOST_DEPTH - 1);
+    assert_int_equal(result.unfinished, LAYER_MAX_DEPTH - 1);
     layers_done();
 }
 

@@ -98,7 +98,7 @@ static void captured_layers_need_no_calls(void **state)
     layers_load();
     assert_true(result.no_calls && !result.by_position);
     assert_string_equal(said(), "model 25/5 x2, model>conv 20/20 x2");
-    assert_int_equal(layer_called("model")->device.greatest, 15000);
+    assert_int_equal(layer_called("model")->device.max, 15000);
     assert_int_equal(result.unlaunched, 3);
     layers_done();
 }
@@ -116,8 +116,8 @@ static void launches_that_overlap_are_told_apart(void **state)
     }
     layers_load();
     assert_string_equal(said(), "model 12/0 x2, model>conv 12/12 x2");
-    assert_int_equal(layer_called("model>conv")->device.least, 4000);
-    assert_int_equal(layer_called("model>conv")->device.greatest, 8000);
+    assert_int_equal(layer_called("model>conv")->device.min, 4000);
+    assert_int_equal(layer_called("model>conv")->device.max, 8000);
     layers_done();
 }
 

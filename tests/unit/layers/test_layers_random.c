@@ -18,7 +18,7 @@
 
 #define ROUNDS      300
 #define EVENTS      120
-#define MOST        1024
+#define MAX         1024
 #define THREADS     3
 #define DEEPEST     64
 #define NAME_BYTES  16
@@ -45,8 +45,8 @@ struct activity {
     uint64_t begin, end;
 };
 
-static struct range ranges[MOST];
-static struct activity activities[MOST];
+static struct range ranges[MAX];
+static struct activity activities[MAX];
 static size_t range_count, activity_count;
 static uint64_t random_state, stream_time[2];
 
@@ -279,7 +279,7 @@ static struct sum *sum_of(struct sum *sums, size_t *count, const char *key)
         if (!strcmp(sums[i].key, key))
             return &sums[i];
     }
-    assert_true(*count < MOST);
+    assert_true(*count < MAX);
     sums[*count] = (struct sum){.self = 0};
     snprintf(sums[*count].key, sizeof sums->key, "%s", key);
     return &sums[(*count)++];
@@ -379,18 +379,18 @@ static void work_out(void)
 
 /* ---- The comparison ---- */
 
-static uint64_t calls_of(const char *path, uint64_t *greatest)
+static uint64_t calls_of(const char *path, uint64_t *max)
 {
     size_t length = strlen(path);
     uint64_t calls = 0;
 
-    *greatest = 0;
+    *max = 0;
     for (size_t i = 0; i < instance_count; i++) {
         if (strncmp(instances[i].key, path, length) != 0 || instances[i].key[length] != ' ')
             continue;
         calls++;
-        if (instances[i].total > *greatest)
-            *greatest = instances[i].total;
+        if (instances[i].total > *max)
+            *max = instances[i].total;
     }
     return calls;
 }
@@ -398,13 +398,13 @@ static uint64_t calls_of(const char *path, uint64_t *greatest)
 static void expect_layer(const struct sum *sum)
 {
     const struct layer *layer = layer_called(sum->key);
-    uint64_t greatest;
-    uint64_t calls = calls_of(sum->key, &greatest);
+    uint64_t max;
+    uint64_t calls = calls_of(sum->key, &max);
 
     assert_int_equal(layer->self->device, sum->self * 1000);
     assert_int_equal(layer->total->device, sum->total * 1000);
     assert_int_equal(layer->calls, calls);
-    assert_int_equal(layer->device.greatest, greatest * 1000);
+    assert_int_equal(layer->device.max, max * 1000);
     assert_int_equal(layer->self->launches, sum->launches);
     assert_int_equal(layer->self->launch_time, sum->launches * 1000);
     assert_int_equal(layer->self->gaps, sum->gaps);
@@ -456,8 +456,8 @@ static void layers_are_what_follows_from_the_definition(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    paths = calloc(MOST, sizeof *paths);
-    instances = calloc(MOST, sizeof *instances);
+    paths = calloc(MAX, sizeof *paths);
+    instances = calloc(MAX, sizeof *instances);
     return !paths || !instances;
 }
 

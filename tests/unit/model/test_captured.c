@@ -304,14 +304,14 @@ static void a_path_deeper_than_any_is_followed_so_far(void **state)
 
     (void)state;
     scene_begin();
-    for (uint64_t id = 1; id <= CAPTURED_MOST_DEPTH + 10; id++) {
+    for (uint64_t id = 1; id <= CAPTURED_MAX_DEPTH + 10; id++) {
         snprintf(name, sizeof name, "%05u", (unsigned)id);
         put_path(id, id - 1, NULL, name);
     }
-    put_captured(2, 1, CAPTURED_MOST_DEPTH + 10, 1);
+    put_captured(2, 1, CAPTURED_MAX_DEPTH + 10, 1);
     put_node(1, "a", 2, 1, 10, 20, 1);
     load();
-    assert_int_equal(result.captured_count, CAPTURED_MOST_DEPTH);
+    assert_int_equal(result.captured_count, CAPTURED_MAX_DEPTH);
     assert_string_equal(range_at(0), "1//00011 nodes=1: a 1x10");
     done();
 }

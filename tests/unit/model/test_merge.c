@@ -16,7 +16,7 @@
 #include "model/trace/merge.h"
 #include "unit/trace_fixture.h"
 
-#define MOST_ROWS 60000
+#define MAX_ROWS 60000
 
 /* A row as the naive way has it: `tag` is unique, in a column of its table. */
 struct plain {
@@ -53,7 +53,7 @@ static void begin(void)
         scene.tables[i] = (struct merge_table){
             table, (unsigned)mp_column_index(table, tables[i].time), 1u << scene.tags[i]};
     }
-    scene.rows = calloc(MOST_ROWS, sizeof *scene.rows);
+    scene.rows = calloc(MAX_ROWS, sizeof *scene.rows);
     scene.fd = fixture_file("", 0);
 }
 
@@ -115,7 +115,7 @@ static void read_naively(void)
 }
 
 /* The merge delivers what the naive way has; ends the scene. */
-static void expect_same(uint64_t most_rows)
+static void expect_same(uint64_t max_rows)
 {
     struct mp_damage damage = {0};
     struct mp_cursor *cursor;
@@ -135,7 +135,7 @@ static void expect_same(uint64_t most_rows)
     assert_int_equal(merge_next(merge, &row), MP_END);
     assert_int_equal(merge_next(merge, &row), MP_END);
     assert_int_equal(merge_unknown_times(merge), scene.unknown);
-    assert_true(merge_most_rows(merge) <= most_rows);
+    assert_true(merge_max_rows(merge) <= max_rows);
 
     /* Together with what a walk over the headers meets, the damage is what a cursor meets. */
     assert_int_equal(mp_cursor_open(scene.trace, &cursor, NULL), MP_OK);
@@ -202,7 +202,7 @@ static void memory_is_that_of_the_chunks_that_overlap(void **state)
 {
     (void)state;
     begin();
-    write_random(3, MOST_ROWS, 1, 1000);
+    write_random(3, MAX_ROWS, 1, 1000);
     expect_same(1000);
 }
 
@@ -218,14 +218,14 @@ static void damaged_chunks_are_passed_over_and_counted(void **state)
 {
     (void)state;
     for (unsigned which = 0; which < 40; which += 3) {
-        struct fixture_extent chunks[FIXTURE_MOST_CHUNKS];
+        struct fixture_extent chunks[FIXTURE_MAX_CHUNKS];
         uint8_t *bytes;
         size_t size;
 
         begin();
         write_random(which, 6000, 2000, 500);
         bytes = fixture_file_bytes(scene.fd, &size);
-        unsigned count = fixture_extents(bytes, size, chunks, FIXTURE_MOST_CHUNKS);
+        unsigned count = fixture_extents(bytes, size, chunks, FIXTURE_MAX_CHUNKS);
         assert_true(count > 10);
         const struct fixture_extent *chunk = &chunks[which % count];
         if (which % 2)
@@ -240,7 +240,7 @@ static void damaged_chunks_are_passed_over_and_counted(void **state)
 
 static void too_many_tables_are_refused(void **state)
 {
-    struct merge_table tables[MERGE_MOST_TABLES + 1] = {{NULL, 0, 0}};
+    struct merge_table tables[MERGE_MAX_TABLES + 1] = {{NULL, 0, 0}};
     struct merge *merge;
     struct mp_error error;
 
@@ -248,7 +248,7 @@ static void too_many_tables_are_refused(void **state)
     begin();
     assert_int_equal(mp_writer_close(fixture_writer(scene.fd, FIXTURE_HEADER, 2000), NULL), MP_OK);
     assert_int_equal(mp_trace_open(fixture_path(scene.fd), &scene.trace, NULL), MP_OK);
-    assert_int_equal(merge_open(scene.trace, tables, MERGE_MOST_TABLES + 1, &merge, &error),
+    assert_int_equal(merge_open(scene.trace, tables, MERGE_MAX_TABLES + 1, &merge, &error),
                      MP_ERR_ARGUMENT);
     assert_null(merge);
     mp_trace_close(scene.trace);
@@ -311,7 +311,7 @@ static void calls_find_the_kernels_that_they_launched(void **state)
                              call % 7 + 1);
         }
         /* Chunks, of 5000 kernels, leave the window 10 ms after their last one. */
-        assert_true(launches_most(launches) <= 10000 + delays[i] + 15000);
+        assert_true(launches_max(launches) <= 10000 + delays[i] + 15000);
         launches_close(launches);
         mp_trace_close(trace);
         close(scene.fd);
@@ -327,10 +327,10 @@ static void a_call_without_a_kernel_does_not_read_the_whole_trace(void **state)
     (void)state;
     assert_int_equal(launches_open(trace, &launches, NULL), MP_OK);
     assert_int_equal(find(launches, 0, 1), 0);
-    assert_int_equal(launches_most(launches), 0);
+    assert_int_equal(launches_max(launches), 0);
     assert_int_equal(find(launches, 5, 1), 0);
-    assert_true(launches_most(launches) >= LAUNCHES_AHEAD);
-    assert_true(launches_most(launches) < LAUNCHES_AHEAD + LAUNCHES_AHEAD / 4);
+    assert_true(launches_max(launches) >= LAUNCHES_AHEAD);
+    assert_true(launches_max(launches) < LAUNCHES_AHEAD + LAUNCHES_AHEAD / 4);
     assert_int_equal(find(launches, 10 + LAUNCHES_AHEAD / 2, 2), (LAUNCHES_AHEAD / 2) % 7 + 1);
     assert_int_equal(find(launches, 10 + count - 1, 3), 0); /* too far ahead */
     assert_int_equal(find(launches, 10 + count - 1, (uint64_t)count * KERNEL_GAP_NS),

@@ -251,7 +251,7 @@ static void what_cannot_be_read_is_listed(void **state)
 #define PROCESSES 5
 
 struct sums {
-    uint64_t calls, total, least, greatest;
+    uint64_t calls, total, min, max;
 };
 
 /* Kernels of random names and durations; process p numbers the names in an order of its own. */
@@ -281,8 +281,8 @@ static const char *write_random(unsigned process, uint64_t *seed, struct sums su
         mp_append_kernel(writer,
                          &(struct mp_row_kernel){
                              .stream = 1, .shape = shape, .start = 1000 + i, .duration = duration});
-        sum->least = !sum->calls || duration < sum->least ? duration : sum->least;
-        sum->greatest = duration > sum->greatest ? duration : sum->greatest;
+        sum->min = !sum->calls || duration < sum->min ? duration : sum->min;
+        sum->max = duration > sum->max ? duration : sum->max;
         sum->total += duration;
         sum->calls++;
     }
@@ -308,7 +308,7 @@ static void check_row(const struct merged_group *group, const struct summary_row
                       struct sums sums[PROCESSES][NAMES])
 {
     unsigned name = (unsigned)(row->name[7] - '0');
-    struct sums all = {.least = UINT64_MAX};
+    struct sums all = {.min = UINT64_MAX};
     size_t count;
     const struct summary_part *parts = summary_merge_parts(group, row, &count);
     size_t at = 0;
@@ -322,14 +322,14 @@ static void check_row(const struct merged_group *group, const struct summary_row
         assert_int_equal(parts[at++].total, one->total);
         all.calls += one->calls;
         all.total += one->total;
-        all.least = one->least < all.least ? one->least : all.least;
-        all.greatest = one->greatest > all.greatest ? one->greatest : all.greatest;
+        all.min = one->min < all.min ? one->min : all.min;
+        all.max = one->max > all.max ? one->max : all.max;
     }
     assert_int_equal(at, count);
     assert_int_equal(row->calls, all.calls);
     assert_int_equal(row->total, all.total);
-    assert_int_equal(row->least, all.least);
-    assert_int_equal(row->greatest, all.greatest);
+    assert_int_equal(row->min, all.min);
+    assert_int_equal(row->max, all.max);
 }
 
 static void merged_sums_are_those_of_all_rows(void **state)

@@ -21,8 +21,8 @@
 #include "tools/known_trace.h"
 #include "unit/failing_malloc.h"
 
-#define MOST_ALLOCATIONS 5000
-#define TRACES           3
+#define MAX_ALLOCATIONS 5000
+#define TRACES          3
 
 static char paths[TRACES][64];
 static const char *names[TRACES];
@@ -128,7 +128,7 @@ static void each_allocation_may_fail(void **state)
         enum mp_status status = MP_ERR_MEMORY;
         unsigned failing = 0;
 
-        while (status == MP_ERR_MEMORY && ++failing < MOST_ALLOCATIONS) {
+        while (status == MP_ERR_MEMORY && ++failing < MAX_ALLOCATIONS) {
             FILE *file = tmpfile();
 
             countdown = failing;

@@ -130,7 +130,7 @@ static void a_refusal_reaches_the_program(void **state)
 
 /* ---- Graphs ---- */
 
-#define MOST 65536 /* docs/reliability.md */
+#define MAX 65536 /* docs/reliability.md */
 
 struct node_of {
     host_function *function;
@@ -159,7 +159,7 @@ static void beyond_the_most_they_are_counted(void **state)
     (void)state;
     start(0);
     *(void **)&call = preload_host_call_for(row, (void *)add_node);
-    for (unsigned i = 0; i < MOST; i++)
+    for (unsigned i = 0; i < MAX; i++)
         assert_int_equal(call(NULL, NULL, NULL, 0, &params), 0);
     assert_int_equal(own_functions, 0);
     assert_int_equal(miniprof_preload.host_functions_lost, 0);

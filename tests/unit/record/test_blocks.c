@@ -78,8 +78,8 @@ static void test_shares(void **state)
     for (uint32_t share = 1; share <= 75; share++)
         for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
             struct run run = begin(share);
-            uint64_t least = BLOCK_NS / lengths[i] + 1;
-            double block = (double)(least > BLOCK_STEPS ? least : BLOCK_STEPS);
+            uint64_t min = BLOCK_NS / lengths[i] + 1;
+            double block = (double)(min > BLOCK_STEPS ? min : BLOCK_STEPS);
             double off;
 
             steps(&run, 400 * (uint64_t)block, lengths[i]);

@@ -57,13 +57,13 @@ static void the_last_range_may_be_open(void **state)
 /* One more than there is room for: the older half goes, and numbers stay. */
 static void old_ranges_are_forgotten(void **state)
 {
-    const uint64_t most = CAPTURE_REMEMBERED, half = most / 2;
+    const uint64_t max = CAPTURE_REMEMBERED, half = max / 2;
 
     (void)state;
-    make_ranges(most + 1);
-    assert_int_equal(capture.count, most + 1);
+    make_ranges(max + 1);
+    assert_int_equal(capture.count, max + 1);
     expect_numbers(half + 1, 10 * (half - 1), 10 * (half + 3));
-    expect_numbers(half + 1, 10 * (most - 1), 10 * (most + 3));
+    expect_numbers(half + 1, 10 * (max - 1), 10 * (max + 3));
 }
 
 static void expect_earlier(uint64_t correlation, uint64_t end, uint64_t range, uint64_t more)

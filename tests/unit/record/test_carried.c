@@ -19,7 +19,7 @@
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 
-enum { THREADS = 4, MOST_EVENTS = 400, MOST_ROWS = 100000 };
+enum { THREADS = 4, MAX_EVENTS = 400, MAX_ROWS = 100000 };
 
 static const struct api_set api;
 
@@ -109,7 +109,7 @@ struct row {
     bool cut;
 };
 
-static struct row rows[MOST_ROWS];
+static struct row rows[MAX_ROWS];
 static size_t row_count;
 static char names[64][32];
 static uint64_t tids[64];
@@ -126,7 +126,7 @@ static void keep_batch(const struct mp_batch *batch)
         }
         if (batch->table->id == MP_TABLE_thread && CELL(thread, id) < 64)
             tids[CELL(thread, id)] = CELL(thread, tid);
-        if (batch->table->id == MP_TABLE_nvtx && row_count < MOST_ROWS)
+        if (batch->table->id == MP_TABLE_nvtx && row_count < MAX_ROWS)
             rows[row_count++] =
                 (struct row){tids[CELL(nvtx, thread)], CELL(nvtx, kind),  CELL(nvtx, name),
                              CELL(nvtx, time),         CELL(nvtx, range), CELL(nvtx, payload),
@@ -279,7 +279,7 @@ static void pushes_without_room_are_counted(void **state)
 
     (void)state;
     bench_open(&bench);
-    for (uint64_t i = 0; i < OPEN_MOST + 5; i++) {
+    for (uint64_t i = 0; i < OPEN_MAX + 5; i++) {
         const struct mp_nvtx_event event = push(7, 10 + i, "a");
 
         put(&bench, &event);
@@ -288,7 +288,7 @@ static void pushes_without_room_are_counted(void **state)
     drain(&bench, NULL, 0);
     assert_int_equal(bench.carried.lost, 5);
     read_rows(&bench);
-    assert_int_equal(row_count, OPEN_MOST);
+    assert_int_equal(row_count, OPEN_MAX);
     bench_close(&bench);
 }
 
@@ -320,9 +320,9 @@ static uint32_t any(uint32_t below)
 
 /* Pushes carry a number of their own in the payload, by which the check knows them. */
 struct story {
-    struct mp_nvtx_event events[THREADS][MOST_EVENTS];
+    struct mp_nvtx_event events[THREADS][MAX_EVENTS];
     size_t counts[THREADS], delivered[THREADS];
-    uint64_t begins[MOST_EVENTS], ends[MOST_EVENTS];
+    uint64_t begins[MAX_EVENTS], ends[MAX_EVENTS];
     size_t ranges;
     uint64_t now;
 };
@@ -347,7 +347,7 @@ static void tell(struct bench *bench, struct story *story)
     bool open = false;
 
     memset(story, 0, sizeof *story);
-    for (uint64_t step = 0; step < MOST_EVENTS; step++) {
+    for (uint64_t step = 0; step < MAX_EVENTS; step++) {
         uint32_t thread = any(THREADS);
         struct mp_nvtx_event *event = &story->events[thread][story->counts[thread]];
 
@@ -416,8 +416,8 @@ static uint32_t stack_from_rows(uint32_t thread, uint64_t begin, uint64_t time, 
 
 static void check_moment(const struct story *story, uint32_t thread, uint64_t begin, uint64_t time)
 {
-    uint64_t true_stack[MOST_EVENTS];
-    uint64_t stack[MOST_EVENTS];
+    uint64_t true_stack[MAX_EVENTS];
+    uint64_t stack[MAX_EVENTS];
     uint32_t count = stack_at(story, thread, time, true_stack);
 
     assert_int_equal(stack_from_rows(thread, begin, time, stack), count);
@@ -426,7 +426,7 @@ static void check_moment(const struct story *story, uint32_t thread, uint64_t be
 
 static void check_range(const struct story *story, uint32_t thread, size_t range)
 {
-    uint64_t stack[MOST_EVENTS];
+    uint64_t stack[MAX_EVENTS];
     uint64_t begin = story->begins[range];
     uint64_t end = story->ends[range];
 

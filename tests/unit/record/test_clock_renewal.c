@@ -22,11 +22,11 @@ struct look {
     double late; /* the newest end of work is so many seconds old */
 };
 
-#define MOST_LOOKS 16
+#define MAX_LOOKS 16
 
 static const struct {
     const char *name;
-    struct look looks[MOST_LOOKS];
+    struct look looks[MAX_LOOKS];
     size_t count;
 } cases[] = {
     {"nothing under way for a look: five minutes",

@@ -37,7 +37,7 @@ static int record(void **state)
 
 static CUcontext context(unsigned number)
 {
-    static char places[MOST_CONTEXTS_HELD + 1];
+    static char places[MAX_CONTEXTS_HELD + 1];
 
     return (CUcontext)(void *)&places[number];
 }
@@ -60,12 +60,12 @@ static void the_second_context_brings_copies_between_devices(void **state)
 static void contexts_that_go_make_room(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i <= MOST_CONTEXTS_HELD; i++)
+    for (unsigned i = 0; i <= MAX_CONTEXTS_HELD; i++)
         contexts_hold(&recorder, context(i));
-    assert_int_equal(contexts_count(&recorder.cuda.contexts), MOST_CONTEXTS_HELD);
-    contexts_forget(&recorder.cuda.contexts, context(MOST_CONTEXTS_HELD)); /* not held */
-    assert_int_equal(contexts_count(&recorder.cuda.contexts), MOST_CONTEXTS_HELD);
-    for (unsigned i = 0; i < MOST_CONTEXTS_HELD; i++)
+    assert_int_equal(contexts_count(&recorder.cuda.contexts), MAX_CONTEXTS_HELD);
+    contexts_forget(&recorder.cuda.contexts, context(MAX_CONTEXTS_HELD)); /* not held */
+    assert_int_equal(contexts_count(&recorder.cuda.contexts), MAX_CONTEXTS_HELD);
+    for (unsigned i = 0; i < MAX_CONTEXTS_HELD; i++)
         contexts_forget(&recorder.cuda.contexts, context(i));
     assert_int_equal(contexts_count(&recorder.cuda.contexts), 0);
 }

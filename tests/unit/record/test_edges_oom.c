@@ -129,12 +129,12 @@ static void put_since(struct bench *bench, uint32_t graph, uint32_t since)
 static void a_launch_belongs_to_the_graph_that_had_the_id_then(void **state)
 {
     const uint64_t again = (uint64_t)1 << 32;
-    uint64_t greatest = ((uint64_t)7 << 32) + 50;
+    uint64_t max = ((uint64_t)7 << 32) + 50;
     struct bench bench;
 
     (void)state;
     bench_open(&bench);
-    bench.store.greatest = &greatest;
+    bench.store.max = &max;
     put_since(&bench, 2, UINT32_MAX - 10); /* before 32 bits ran over */
     put_since(&bench, 3, 20);
     put_since(&bench, 2, 30);
@@ -156,20 +156,20 @@ static void graphs_that_are_gone_make_room_and_only_then(void **state)
 
     (void)state;
     bench_open(&bench);
-    put_line(&bench, 2, EDGES_MOST / 2);
+    put_line(&bench, 2, EDGES_MAX / 2);
     edges_take(&bench.store);
-    put_line(&bench, 4, EDGES_MOST / 2);
+    put_line(&bench, 4, EDGES_MAX / 2);
     edges_put_gone(&bench.store, 2);
     edges_take(&bench.store);
-    assert_int_equal(bench.store.held, EDGES_MOST);
+    assert_int_equal(bench.store.held, EDGES_MAX);
     put_line(&bench, 6, 5);
     edges_take(&bench.store);
-    assert_int_equal(bench.store.held, EDGES_MOST / 2 + 5);
+    assert_int_equal(bench.store.held, EDGES_MAX / 2 + 5);
     run(&bench, 2);
     run(&bench, 4);
     run(&bench, 6);
     assert_int_equal(edges_in_file(&bench, 2), 0);
-    assert_int_equal(edges_in_file(&bench, 4), EDGES_MOST / 2);
+    assert_int_equal(edges_in_file(&bench, 4), EDGES_MAX / 2);
     assert_int_equal(edges_in_file(&bench, 6), 5);
     assert_int_equal(edges_lost(&bench.store), 0);
     bench_close(&bench);
@@ -183,16 +183,16 @@ static void parts_make_room_too(void **state)
 
     (void)state;
     bench_open(&bench);
-    put_line(&bench, 2, EDGES_MOST / 2);
+    put_line(&bench, 2, EDGES_MAX / 2);
     edges_take(&bench.store);
-    part = edges_new(&bench.store, 3, EDGES_MOST / 2);
+    part = edges_new(&bench.store, 3, EDGES_MAX / 2);
     part->part = true;
     edges_put(&bench.store, part);
     edges_take(&bench.store);
-    assert_int_equal(bench.store.held, EDGES_MOST);
+    assert_int_equal(bench.store.held, EDGES_MAX);
     put_line(&bench, 4, 5);
     edges_take(&bench.store);
-    assert_int_equal(bench.store.held, EDGES_MOST / 2 + 5);
+    assert_int_equal(bench.store.held, EDGES_MAX / 2 + 5);
     run(&bench, 4);
     assert_int_equal(edges_in_file(&bench, 4), 5);
     assert_int_equal(edges_lost(&bench.store), 0);
@@ -205,8 +205,8 @@ static void what_finds_no_room_is_counted_when_it_runs(void **state)
 
     (void)state;
     bench_open(&bench);
-    put_line(&bench, 2, (uint64_t)EDGES_MOST + 1);
-    put_line(&bench, 4, EDGES_MOST);
+    put_line(&bench, 2, (uint64_t)EDGES_MAX + 1);
+    put_line(&bench, 4, EDGES_MAX);
     edges_take(&bench.store);
     put_line(&bench, 6, 3);
     run(&bench, 4);
@@ -214,7 +214,7 @@ static void what_finds_no_room_is_counted_when_it_runs(void **state)
     run(&bench, 6);
     assert_int_equal(edges_lost(&bench.store), 3);
     run(&bench, 2);
-    assert_int_equal(edges_lost(&bench.store), 3 + EDGES_MOST + 1);
+    assert_int_equal(edges_lost(&bench.store), 3 + EDGES_MAX + 1);
     edges_put_gone(&bench.store, 4);
     put_line(&bench, 6, 3);
     run(&bench, (uint64_t)1 << 32 | 6);
@@ -228,9 +228,9 @@ static void a_writer_that_is_away_bounds_what_waits(void **state)
 
     (void)state;
     bench_open(&bench);
-    put_line(&bench, 2, EDGES_MOST);
+    put_line(&bench, 2, EDGES_MAX);
     put_line(&bench, 4, 9);
-    assert_int_equal(bench.store.waiting, EDGES_MOST);
+    assert_int_equal(bench.store.waiting, EDGES_MAX);
     assert_int_equal(edges_lost(&bench.store), 9);
     bench_close(&bench);
 }
@@ -242,20 +242,20 @@ static void most_graphs_are_held_at_once(void **state)
 
     (void)state;
     bench_open(&bench);
-    for (graph = 1; graph <= EDGES_MOST_GRAPHS; graph++)
+    for (graph = 1; graph <= EDGES_MAX_GRAPHS; graph++)
         put_line(&bench, graph, 1);
-    for (graph = 1; graph <= EDGES_MOST_GRAPHS; graph += 2)
+    for (graph = 1; graph <= EDGES_MAX_GRAPHS; graph += 2)
         edges_put_gone(&bench.store, graph);
     edges_take(&bench.store);
-    assert_int_equal(bench.store.count, EDGES_MOST_GRAPHS);
-    put_line(&bench, EDGES_MOST_GRAPHS + 1, 4);
+    assert_int_equal(bench.store.count, EDGES_MAX_GRAPHS);
+    put_line(&bench, EDGES_MAX_GRAPHS + 1, 4);
     edges_take(&bench.store);
-    assert_int_equal(bench.store.count, EDGES_MOST_GRAPHS / 2 + 1);
-    for (graph = 1; graph <= EDGES_MOST_GRAPHS + 1; graph++)
+    assert_int_equal(bench.store.count, EDGES_MAX_GRAPHS / 2 + 1);
+    for (graph = 1; graph <= EDGES_MAX_GRAPHS + 1; graph++)
         run(&bench, graph);
     assert_int_equal(edges_in_file(&bench, 2), 1);
     assert_int_equal(edges_in_file(&bench, 3), 0);
-    assert_int_equal(edges_in_file(&bench, EDGES_MOST_GRAPHS + 1), 4);
+    assert_int_equal(edges_in_file(&bench, EDGES_MAX_GRAPHS + 1), 4);
     bench_close(&bench);
 }
 

@@ -52,11 +52,11 @@ static int close_recording(void **state)
 }
 
 /* Whether recording begins anew with these bytes of chunks and this much memory. */
-static bool begins_anew(size_t kept, size_t most)
+static bool begins_anew(size_t kept, size_t max)
 {
     uint64_t before = recorder.flight.anew;
 
-    recorder.flight.ring.most = most;
+    recorder.flight.ring.max = max;
     recorder.flight.ring.kept.bytes = kept;
     flight_round(&recorder);
     recorder.flight.ring.kept.bytes = 0;
@@ -209,7 +209,7 @@ static void a_file_begins_where_memory_does(void **state)
     recorder.flight.virtual = true; /* its rows may be of any time */
     gone = put_kernels(recorder.flight.begin_time, 1000);
     assert_int_equal(mp_writer_flush(recorder.recording.writer), MP_OK);
-    recorder.flight.ring.most = mp_chunk_ring_bytes(&recorder.flight.ring) + 1000;
+    recorder.flight.ring.max = mp_chunk_ring_bytes(&recorder.flight.ring) + 1000;
     put_kernels(gone + 1000, 500);
     assert_int_equal(flight_trace_write(&recorder, &trigger, &path, NULL), MP_OK);
     assert_int_equal(mp_trace_open(path.text, &trace, NULL), MP_OK);

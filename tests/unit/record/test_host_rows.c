@@ -19,7 +19,7 @@
 
 #define ROOTS  3u /* nodes that the program made, all in one graph */
 #define GRAPHS 3u /* executable graphs that were made of it */
-#define MOST   4000u
+#define MAX    4000u
 
 static struct recorder recorder;
 static struct recording recording;
@@ -90,7 +90,7 @@ struct row {
     uint64_t start, correlation, node;
 };
 
-static struct row found[HOST_ROWS_RUNS + MOST];
+static struct row found[HOST_ROWS_RUNS + MAX];
 static unsigned found_count;
 
 static void finish_writing(void)
@@ -137,9 +137,9 @@ struct news {
     unsigned round; /* in which the writer gets them */
 };
 
-static struct news news[2 * MOST];
+static struct news news[2 * MAX];
 static unsigned news_count;
-static uint64_t truth[MOST]; /* correlation ids of the runs, by start / 10 */
+static uint64_t truth[MAX]; /* correlation ids of the runs, by start / 10 */
 static unsigned run_count;
 
 struct world {
@@ -151,7 +151,7 @@ struct world {
     uint32_t correlation;
     struct launch {
         uint32_t graph, correlation, ran;
-    } queue[MOST]; /* launches whose functions have not all run */
+    } queue[MAX]; /* launches whose functions have not all run */
     unsigned queued;
 };
 
@@ -243,7 +243,7 @@ static void live(struct world *world)
 {
     news_count = run_count = 0;
     make_graphs(world);
-    for (unsigned i = 1; i < MOST / 2; i++) {
+    for (unsigned i = 1; i < MAX / 2; i++) {
         world->time = UINT64_C(10) * i;
         world->round += fixture_random(&world->seed) % 8 == 0;
         if (!world->queued || (world->queued < 20 && fixture_random(&world->seed) % 3 == 0))
@@ -411,16 +411,16 @@ static void as_many_nodes_as_there_is_room_for(void **state)
 {
     (void)state;
     set_up();
-    for (uint32_t i = 1; i <= HOST_NODES_MOST; i++)
+    for (uint32_t i = 1; i <= HOST_NODES_MAX; i++)
         make_node(node_id(1, i));
     instantiate_one(node_id(1, 1), node_id(2, 1)); /* takes the first one's room */
     instantiate_one(node_id(1, 1), node_id(3, 1));
     assert_int_equal(clones(node_id(1, 1)), 1);
-    instantiate_one(node_id(1, HOST_NODES_MOST), node_id(4, 1));
-    assert_int_equal(clones(node_id(1, HOST_NODES_MOST)), 1);
-    make_node(node_id(1, HOST_NODES_MOST - 1));
-    instantiate_one(node_id(1, HOST_NODES_MOST - 1), node_id(5, 1));
-    assert_int_equal(clones(node_id(1, HOST_NODES_MOST - 1)), 1);
+    instantiate_one(node_id(1, HOST_NODES_MAX), node_id(4, 1));
+    assert_int_equal(clones(node_id(1, HOST_NODES_MAX)), 1);
+    make_node(node_id(1, HOST_NODES_MAX - 1));
+    instantiate_one(node_id(1, HOST_NODES_MAX - 1), node_id(5, 1));
+    assert_int_equal(clones(node_id(1, HOST_NODES_MAX - 1)), 1);
     tear_down();
 }
 
@@ -432,7 +432,7 @@ static void other_nodes_cost_little(void **state)
 
     (void)state;
     set_up();
-    for (uint32_t i = 1; i <= HOST_NODES_MOST; i++)
+    for (uint32_t i = 1; i <= HOST_NODES_MAX; i++)
         make_node(node_id(1, i));
     begin = clock();
     for (uint32_t i = 1; i <= count; i++)
@@ -580,7 +580,7 @@ static void what_waits_is_bounded(void **state)
     for (unsigned i = 0; i < HOST_ROWS_RUNS + 1; i++)
         host_rows_take(&recording, 1, &lone_run);
     assert_int_equal(recording.host_rows.run_count, 1);
-    for (uint32_t i = 1; i <= 2 * HOST_NODES_MOST; i++)
+    for (uint32_t i = 1; i <= 2 * HOST_NODES_MAX; i++)
         make_node(node_id(4, i));
     host_rows_settle(&recording, true); /* the clone is forgotten */
     read_rows();

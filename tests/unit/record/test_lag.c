@@ -23,13 +23,13 @@ struct step {
     uint64_t ms;
 };
 
-#define MOST_STEPS 24
+#define MAX_STEPS 24
 
 static const struct {
     const char *name;
-    struct step steps[MOST_STEPS];
+    struct step steps[MAX_STEPS];
     size_t count;
-    uint64_t greatest; /* ms */
+    uint64_t max; /* ms */
 } cases[] = {
     {"steady",
      {{LAUNCH, 1000}, {LOOK, 0}, {WORK, 1001}, {LAUNCH, 2000}, {LOOK, 0}, {WORK, 2001}, {LOOK, 0}},
@@ -249,7 +249,7 @@ static void a_lag_is_told_from_a_pause(void **state)
                 break;
             }
         }
-        assert_int_equal(lag.greatest, cases[i].greatest * MS);
+        assert_int_equal(lag.max, cases[i].max * MS);
     }
 }
 
@@ -359,7 +359,7 @@ static void records_that_come_within_seconds_are_not_behind(void **state)
                                                                 .turn = LAUNCHES});
 
                 assert_int_equal(world->lines, 0);
-                assert_int_equal(world->lag.greatest, 0);
+                assert_int_equal(world->lag.max, 0);
             }
 }
 
@@ -372,7 +372,7 @@ static void records_that_come_late_are_behind_by_as_much(void **state)
 
     (void)state;
     assert_int_equal(world->lines, 1);
-    assert_in_range(world->lag.greatest, 8000 * MS - 300 * MS, 8000 * MS + 100 * MS);
+    assert_in_range(world->lag.max, 8000 * MS - 300 * MS, 8000 * MS + 100 * MS);
 }
 
 static void records_that_never_come_are_behind_to_the_end(void **state)
@@ -383,8 +383,7 @@ static void records_that_never_come_are_behind_to_the_end(void **state)
     (void)state;
     assert_int_equal(world->lines, 1);
     /* Less what came in one look with the last work, which is not held apart. */
-    assert_in_range(world->lag.greatest,
-                    (world->begins[LAUNCHES - 1] - world->begins[2999] - 400) * MS,
+    assert_in_range(world->lag.max, (world->begins[LAUNCHES - 1] - world->begins[2999] - 400) * MS,
                     (world->begins[LAUNCHES - 1] - world->begins[2999] - 10) * MS);
 }
 

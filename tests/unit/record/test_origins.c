@@ -83,13 +83,13 @@ static void early_nodes_make_room(void **state)
     const uintptr_t more = 1000;
 
     (void)state;
-    for (uintptr_t i = 1; i <= ORIGINS_MOST + more; i++)
+    for (uintptr_t i = 1; i <= ORIGINS_MAX + more; i++)
         assert_true(origins_create(&origins, GRAPH, 16 * i) != 0);
-    assert_int_equal(origins.held, ORIGINS_MOST);
+    assert_int_equal(origins.held, ORIGINS_MAX);
     assert_int_equal(origins.lost, more);
     for (uintptr_t i = 1; i <= more; i++)
         assert_int_equal(origins_find(&origins, 16 * i), 0);
-    for (uintptr_t i = more + 1; i <= ORIGINS_MOST + more; i++)
+    for (uintptr_t i = more + 1; i <= ORIGINS_MAX + more; i++)
         assert_true(origins_find(&origins, 16 * i) != 0);
     /* One that goes in the call itself is still copied. */
     origins_clone(&origins, CLONE, COPY + 1, 16 * (more + 1));
@@ -120,7 +120,7 @@ static void graphs_are_built_once(void **state)
     assert_false(origins_built(&origins, CLONE));
     assert_true(origins_built(&origins, GRAPH));
     assert_false(origins_built(&origins, GRAPH));
-    for (uintptr_t i = 0; i < ORIGINS_MOST_BUILDING; i++)
+    for (uintptr_t i = 0; i < ORIGINS_MAX_BUILDING; i++)
         assert_true(origins_building(&origins, GRAPH + i));
     assert_false(origins_building(&origins, CLONE)); /* beyond what is followed */
     assert_false(origins_built(&origins, CLONE));

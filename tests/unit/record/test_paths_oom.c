@@ -11,12 +11,12 @@ static void ranges_beyond_the_most_are_counted_when_they_would_be_told(void **st
 
     (void)state;
     bench_open(&bench);
-    for (uint32_t i = 0; i < OPEN_MOST; i++)
+    for (uint32_t i = 0; i < OPEN_MAX; i++)
         push(&bench, "f");
     push(&bench, "beyond");
     nodes[0] = make(&bench);
     pop(&bench);
-    for (uint32_t i = 1; i < OPEN_MOST; i++)
+    for (uint32_t i = 1; i < OPEN_MAX; i++)
         pop(&bench);
     nodes[1] = make(&bench);
     nodes[2] = 1000; /* never met */
@@ -39,7 +39,7 @@ static void numbers_of_long_ago_are_counted(void **state)
     bench_open(&bench);
     push(&bench, "f");
     nodes[0] = make(&bench);
-    for (uint32_t i = 0; i < PATHS_MOST_ORIGINS; i++)
+    for (uint32_t i = 0; i < PATHS_MAX_ORIGINS; i++)
         nodes[1] = make(&bench);
     instantiate(&bench, nodes, 2);
     run(&bench);
@@ -53,7 +53,7 @@ static void names_beyond_the_most_are_counted(void **state)
 {
     static char name[1 << 12];
     struct bench bench;
-    uint32_t most = PATHS_MOST_TEXT / (sizeof name - 1);
+    uint32_t max = PATHS_MAX_TEXT / (sizeof name - 1);
     uint32_t nodes[2];
 
     (void)state;
@@ -62,7 +62,7 @@ static void names_beyond_the_most_are_counted(void **state)
     push(&bench, "short");
     nodes[0] = make(&bench);
     pop(&bench);
-    for (uint32_t i = 0; i <= most; i++) {
+    for (uint32_t i = 0; i <= max; i++) {
         snprintf(name, 9, "%08u", (unsigned)i);
         name[8] = 'x';
         push(&bench, name);
@@ -86,13 +86,13 @@ static void paths_beyond_the_most_are_counted(void **state)
     bench_open(&bench);
     start(&bench, "known", 1);
     nodes[0] = make(&bench);
-    for (uint32_t i = 1; i < PATHS_MOST; i++) {
+    for (uint32_t i = 1; i < PATHS_MAX; i++) {
         end(&bench, 1, i, 0);
         start(&bench, "f", i + 1);
         make(&bench);
     }
-    end(&bench, 1, PATHS_MOST, 0);
-    start(&bench, "g", PATHS_MOST + 1);
+    end(&bench, 1, PATHS_MAX, 0);
+    start(&bench, "g", PATHS_MAX + 1);
     nodes[1] = make(&bench);
     instantiate(&bench, nodes, 2);
     run(&bench);

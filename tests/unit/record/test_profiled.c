@@ -118,22 +118,22 @@ static void correlation_ids_that_come_again_are_told_apart(void **state)
 
 static void times_are_forgotten_after_a_while(void **state)
 {
-    const uint64_t most = PROFILED_MOST_TIMES;
+    const uint64_t max = PROFILED_MAX_TIMES;
     uint32_t id;
 
     (void)state;
     store_set_up();
-    for (id = 1; id <= 3 * most; id++) {
+    for (id = 1; id <= 3 * max; id++) {
         put(id, 5000, 100);
         if (id % 1000 == 0)
             take();
     }
     take();
-    assert_int_equal(store.index.count, PROFILED_MOST_TIMES);
+    assert_int_equal(store.index.count, PROFILED_MAX_TIMES);
     expect_none(1);
-    expect_none(2 * most);
-    expect_times(2 * most + 1, 4900, 5000);
-    expect_times(3 * most, 4900, 5000);
+    expect_none(2 * max);
+    expect_times(2 * max + 1, 4900, 5000);
+    expect_times(3 * max, 4900, 5000);
     assert_int_equal(atomic_load(&store.lost), 0);
     profiled_close(&store);
 }
@@ -146,12 +146,12 @@ static void a_writer_that_is_away_bounds_what_waits(void **state)
 
     (void)state;
     store_set_up();
-    for (id = 1; id <= PROFILED_MOST_WAITING + 7; id++)
+    for (id = 1; id <= PROFILED_MAX_WAITING + 7; id++)
         put(id, 5000, 100);
     assert_int_equal(atomic_load(&store.lost), 7);
     for (; (launch = profiled_next(&store)); taken++)
         free(launch);
-    assert_int_equal(taken, PROFILED_MOST_WAITING);
+    assert_int_equal(taken, PROFILED_MAX_WAITING);
     put(id, 5000, 100);
     assert_int_equal(store.waiting, 1);
     profiled_close(&store);

@@ -294,7 +294,7 @@ static void recorder_set_up(const char *kernels, const char *devices)
     watch_function(BEGIN_CAPTURE, "cuStreamBeginCapture");
     watch_function(END_CAPTURE, "cuStreamEndCapture");
     assert_int_equal(buffer_pool_open(&recorder.pool, 16, true), MP_OK);
-    assert_int_equal(work_queue_open(&recorder.work, buffer_pool_most(&recorder.pool)), MP_OK);
+    assert_int_equal(work_queue_open(&recorder.work, buffer_pool_max(&recorder.pool)), MP_OK);
     assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
     pthread_mutex_init(&recorder.cuda.contexts.lock, NULL);
     edges_open(&recorder.edges);

@@ -86,14 +86,14 @@ static void fields_lie_in_what_is_shown(void **state)
 {
     static const struct {
         size_t word;
-        uint64_t most;
+        uint64_t max;
     } fields[] = {{23, 120}, {29, 104}, {30, 104}, {31, 104}, {33, 111},
                   {35, 192}, {37, 192}, {38, 192}, {39, 196}, {43, 256}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        assert_true(told_with(fields[i].word, fields[i].most));
-        assert_false(told_with(fields[i].word, fields[i].most + 1));
+        assert_true(told_with(fields[i].word, fields[i].max));
+        assert_false(told_with(fields[i].word, fields[i].max + 1));
     }
     assert_false(told_with(43, 15));
     assert_false(told_with(43, 140)); /* the name and the table end behind it */

@@ -124,7 +124,7 @@ static void what_went_wrong_is_counted_by_name(void **state)
     counts->device_launches = 21;
     recording->decoder.nested.dropped = 22;
     recording->paths.lost = 23;
-    recording->lag.greatest = 24999999;
+    recording->lag.max = 24999999;
     recording_flush(recording);
     counts->unknown = 25;
     recording_flush(recording);

@@ -440,10 +440,10 @@ static void a_handler_compares_long_tables(void **state)
 static void fewer_frames_may_be_asked_for(void **state)
 {
     (void)state;
-    walk->most = 2;
+    walk->max = 2;
     assert_int_equal(take(), 3);
     assert_int_equal(PLACE_CODE(walk->places[2]), CODE_CUT);
-    walk->most = FRAMES;
+    walk->max = FRAMES;
     assert_int_equal(take(), FRAMES);
 }
 

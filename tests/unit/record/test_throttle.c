@@ -186,13 +186,13 @@ static struct world *live(unsigned at_once, uint64_t every, uint64_t cost, unsig
 /* The most CPU time in any window of so many ms. */
 static uint64_t most_in(const struct world *world, size_t window)
 {
-    uint64_t most = 0;
+    uint64_t max = 0;
 
     for (size_t at = window; at < (size_t)SECONDS * 1000; at++) {
         const uint64_t used = world->cpu_at[at] - world->cpu_at[at - window];
-        most = used > most ? used : most;
+        max = used > max ? used : max;
     }
-    return most;
+    return max;
 }
 
 static void light_work_is_not_delayed(void **state)

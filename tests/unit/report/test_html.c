@@ -231,7 +231,7 @@ static void decode(void)
 
 static void load(void)
 {
-    struct timeline_options options = {.most = MANY};
+    struct timeline_options options = {.max = MANY};
     struct mp_error error;
 
     scene_load();

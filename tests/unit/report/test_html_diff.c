@@ -15,7 +15,7 @@
 #include "report/page/page.h"
 #include "unit/deps/deps_fixture.h"
 
-enum { MANY = 100000, MOST_VALUES = 20000 };
+enum { MANY = 100000, MAX_VALUES = 20000 };
 
 static char *written;
 static size_t written_bytes;
@@ -36,7 +36,7 @@ static void write_of(uint64_t *a, size_t a_count, uint64_t *b, size_t b_count)
     fclose(out);
 }
 
-static double values[MOST_VALUES];
+static double values[MAX_VALUES];
 
 /* The numbers of the array behind `key` in the object of a side, or of the document. */
 static size_t read_array(const char *side, const char *key)
@@ -57,7 +57,7 @@ static size_t read_array(const char *side, const char *key)
     while (*at != ']') {
         char *end;
 
-        assert_true(count < MOST_VALUES);
+        assert_true(count < MAX_VALUES);
         values[count++] = strtod(at, &end);
         assert_true(end > at);
         at = *end == ',' ? end + 1 : end;

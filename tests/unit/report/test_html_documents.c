@@ -104,10 +104,10 @@ static void as_many_iterations_as_a_page_holds(void **state)
 {
     (void)state;
     scene_begin();
-    put_steps(HTML_MOST_ITERATIONS + 5);
+    put_steps(HTML_MAX_ITERATIONS + 5);
     load();
     assert_int_equal(count_of(text_of(html_print_iterations), ", false, 50000, "),
-                     HTML_MOST_ITERATIONS);
+                     HTML_MAX_ITERATIONS);
     expect_in(text_of(html_print_iters), "\"count\": 10005,");
     assert_string_equal(text_of(html_print_left_out),
                         "{\n  \"iterations\": {\"shown\": 10000, \"all\": 10005}\n}\n");
@@ -120,17 +120,16 @@ static void as_many_kernels_and_layers_as_a_page_holds(void **state)
 
     (void)state;
     scene_begin();
-    for (uint64_t i = 1; i <= HTML_MOST_KERNELS + 3; i++) {
+    for (uint64_t i = 1; i <= HTML_MAX_KERNELS + 3; i++) {
         snprintf(name, sizeof name, "layer%d", (int)i);
         put_nvtx_range(name, 100 * i, 100 * i + 50);
         snprintf(name, sizeof name, "kernel%d", (int)i);
         put_launch(STREAM, name, 100 * i + 10, 100 * i + 20, 100 * i + 45, i);
     }
     load();
-    assert_int_equal(count_of(text_of(html_print_kernels), "\"name\": \"kernel"),
-                     HTML_MOST_KERNELS);
+    assert_int_equal(count_of(text_of(html_print_kernels), "\"name\": \"kernel"), HTML_MAX_KERNELS);
     expect_in(written, "\"calls\": 1003,");
-    assert_int_equal(count_of(text_of(html_print_layers), "\"depth\": 1,"), HTML_MOST_LAYERS);
+    assert_int_equal(count_of(text_of(html_print_layers), "\"depth\": 1,"), HTML_MAX_LAYERS);
     expect_in(written, "\"layer_count\": 1003,");
     assert_string_equal(text_of(html_print_left_out),
                         "{\n  \"kernels\": {\"shown\": 1000, \"all\": 1003},\n"
@@ -151,7 +150,7 @@ static void put_sample(uint64_t stack, uint64_t at, uint64_t computing)
  * longest. All are called from one line, which stays. */
 static void as_many_stacks_as_a_page_holds(void **state)
 {
-    uint64_t count = HTML_MOST_NODES;
+    uint64_t count = HTML_MAX_NODES;
     uint64_t main_line;
     char name[32];
 
@@ -164,9 +163,9 @@ static void as_many_stacks_as_a_page_holds(void **state)
         put_launch(STREAM, "work", 100 * i, 100 * i + 10, 100 * i + 20 + (i == count), i);
     }
     load();
-    assert_int_equal(count_of(text_of(html_print_stacks), "\"depth\": 2,"), HTML_MOST_NODES - 1);
+    assert_int_equal(count_of(text_of(html_print_stacks), "\"depth\": 2,"), HTML_MAX_NODES - 1);
     assert_int_equal(count_of(written, "\"depth\": 1,"), 1);
-    assert_int_equal(count_of(written, "\"depth\": null,"), HTML_MOST_CALLERS);
+    assert_int_equal(count_of(written, "\"depth\": null,"), HTML_MAX_CALLERS);
     expect_in(written, "\"function\": \"step2000\"");
     expect_in(written, "\"function\": \"step1998\"");
     assert_null(strstr(written, "\"function\": \"step1999\""));
@@ -180,7 +179,7 @@ static void as_many_stacks_as_a_page_holds(void **state)
  * of all sampled time, which is more than any of the others has of anything. */
 static void a_function_that_only_computes_stays(void **state)
 {
-    uint64_t count = HTML_MOST_NODES;
+    uint64_t count = HTML_MAX_NODES;
     uint64_t main_line, compute;
     char name[32];
 
@@ -196,7 +195,7 @@ static void a_function_that_only_computes_stays(void **state)
     put_sample(main_line, 150, 3);
     put_sample(compute, 160, 1);
     load();
-    assert_int_equal(count_of(text_of(html_print_stacks), "\"depth\": 2,"), HTML_MOST_NODES - 1);
+    assert_int_equal(count_of(text_of(html_print_stacks), "\"depth\": 2,"), HTML_MAX_NODES - 1);
     expect_in(written, "\"function\": \"compute\"");
     end();
 }
@@ -209,12 +208,12 @@ static void a_layer_has_the_names_with_most_time(void **state)
     (void)state;
     scene_begin();
     put_nvtx_range("all", 1, 5000);
-    for (uint64_t i = 1; i <= HTML_MOST_WORK + 2; i++) {
+    for (uint64_t i = 1; i <= HTML_MAX_WORK + 2; i++) {
         snprintf(name, sizeof name, "kernel%c", (char)('a' + i));
         put_launch(STREAM, name, 100 * i, 100 * i + 10, 100 * i + 20 + i, i);
     }
     load();
-    assert_int_equal(count_of(text_of(html_print_layers), "{\"name\": \"kernel"), HTML_MOST_WORK);
+    assert_int_equal(count_of(text_of(html_print_layers), "{\"name\": \"kernel"), HTML_MAX_WORK);
     assert_null(strstr(written, "\"kernelb\""));
     assert_null(strstr(written, "\"kernelc\""));
     expect_in(text_of(html_print_left_out), "\"layer_work\": {\"shown\": 10, \"all\": 12}");
@@ -253,20 +252,20 @@ static void memory_is_a_line_over_time(void **state)
 
 static void as_many_devices_as_a_page_holds(void **state)
 {
-    const struct timeline_options options = {.most = 1000};
+    const struct timeline_options options = {.max = 1000};
     struct mp_error error;
     const char *text;
 
     (void)state;
     scene_begin();
-    for (uint64_t i = 0; i < HTML_MOST_DEVICES + 7; i++)
+    for (uint64_t i = 0; i < HTML_MAX_DEVICES + 7; i++)
         put_launch(ON(i + 1, STREAM), "work", 10 + 10 * i, 1000 + i, 1010 + i, i + 1);
     load();
     assert_int_equal(
         timeline_build(&material.timeline, scene.trace, &material.deps, &options, &error), MP_OK);
     text = text_of(html_print_overview);
-    assert_int_equal(count_of(text, "\"device\": "), HTML_MOST_DEVICES);
-    assert_int_equal(count_of(text, "\"busy_ns\": 10000"), HTML_MOST_DEVICES);
+    assert_int_equal(count_of(text, "\"device\": "), HTML_MAX_DEVICES);
+    assert_int_equal(count_of(text, "\"busy_ns\": 10000"), HTML_MAX_DEVICES);
     assert_string_equal(text_of(html_print_left_out),
                         "{\n  \"overview\": {\"shown\": 64, \"all\": 71}\n}\n");
     timeline_free(&material.timeline);

@@ -31,7 +31,7 @@ static size_t output_bytes;
 struct row {
     const char *part;
     double percent;
-    uint64_t time, least, calls;
+    uint64_t time, min, calls;
     const char *name;
 };
 
@@ -45,7 +45,7 @@ static void take_rows(struct report_table *table, const struct row *rows, size_t
         cells[0] = report_text_cell(rows[i].part);
         cells[1] = report_real_cell(rows[i].percent);
         cells[2] = report_number_cell(rows[i].time);
-        cells[3] = report_number_cell(rows[i].least);
+        cells[3] = report_number_cell(rows[i].min);
         cells[4] = report_number_cell(rows[i].calls);
         cells[5] = report_text_cell(name);
         report_row(table, cells);

@@ -16,7 +16,7 @@ static struct {
     int fd;
     uint8_t *bytes;
     size_t size;
-    struct fixture_extent chunks[FIXTURE_MOST_CHUNKS];
+    struct fixture_extent chunks[FIXTURE_MAX_CHUNKS];
     unsigned count;
     struct mp_trace *trace;
     struct mp_cursor *cursor;
@@ -28,7 +28,7 @@ static void begin(int broken)
     scene.fd = fixture_file("", 0);
     fixture_small_trace(scene.fd);
     scene.bytes = fixture_file_bytes(scene.fd, &scene.size);
-    scene.count = fixture_extents(scene.bytes, scene.size, scene.chunks, FIXTURE_MOST_CHUNKS);
+    scene.count = fixture_extents(scene.bytes, scene.size, scene.chunks, FIXTURE_MAX_CHUNKS);
     if (broken >= 0) {
         scene.bytes[scene.chunks[broken].end - 1] ^= 1;
         fixture_file_set(scene.fd, scene.bytes, scene.size);
@@ -59,7 +59,7 @@ static uint64_t digest(const struct mp_batch *batch)
 
 static void chunks_are_read_in_any_order(void **state)
 {
-    uint64_t expected[FIXTURE_MOST_CHUNKS];
+    uint64_t expected[FIXTURE_MAX_CHUNKS];
     struct mp_batch batch;
 
     (void)state;

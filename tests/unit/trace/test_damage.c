@@ -26,7 +26,7 @@
 static struct {
     uint8_t *bytes;
     size_t size;
-    struct fixture_extent chunk[FIXTURE_MOST_CHUNKS];
+    struct fixture_extent chunk[FIXTURE_MAX_CHUNKS];
     unsigned chunks;
     struct fixture_reading reading;
 } whole;
@@ -39,7 +39,7 @@ static int set_up(void **state)
     int fd = fixture_file(NULL, 0);
     fixture_small_trace(fd);
     whole.bytes = fixture_file_bytes(fd, &whole.size);
-    whole.chunks = fixture_extents(whole.bytes, whole.size, whole.chunk, FIXTURE_MOST_CHUNKS);
+    whole.chunks = fixture_extents(whole.bytes, whole.size, whole.chunk, FIXTURE_MAX_CHUNKS);
     fixture_read(fd, &whole.reading);
     close(fd);
     damaged_fd = fixture_file(NULL, 0);

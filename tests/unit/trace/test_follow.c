@@ -17,7 +17,7 @@
 static struct {
     uint8_t *bytes;
     size_t size;
-    struct fixture_extent chunk[FIXTURE_MOST_CHUNKS];
+    struct fixture_extent chunk[FIXTURE_MAX_CHUNKS];
     unsigned chunks;
     uint64_t rows;
 } whole;
@@ -32,7 +32,7 @@ static int set_up(void **state)
     file = fixture_file(NULL, 0);
     fixture_small_trace(file);
     whole.bytes = fixture_file_bytes(file, &whole.size);
-    whole.chunks = fixture_extents(whole.bytes, whole.size, whole.chunk, FIXTURE_MOST_CHUNKS);
+    whole.chunks = fixture_extents(whole.bytes, whole.size, whole.chunk, FIXTURE_MAX_CHUNKS);
     fixture_read(file, &reading);
     whole.rows = reading.rows;
     return 0;

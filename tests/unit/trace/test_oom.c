@@ -146,16 +146,16 @@ static void damage_costs_no_more_than_the_intact_file(void **state)
     size_t size;
     int fd = fixture_file(NULL, 0);
     fixture_small_trace(fd);
-    size_t most = cost_of_reading(fd) + LOOKING_BYTES;
+    size_t max = cost_of_reading(fd) + LOOKING_BYTES;
     uint8_t *bytes = fixture_file_bytes(fd, &size);
     for (size_t at = 0; at < size; at++) {
         uint8_t was = bytes[at];
         bytes[at] ^= (uint8_t)(at % 3 ? 0x80 : 0xFF);
         fixture_file_set(fd, bytes, size);
         bytes[at] = was;
-        assert_true(cost_of_reading(fd) <= most);
+        assert_true(cost_of_reading(fd) <= max);
         fixture_file_set(fd, bytes, at);
-        assert_true(cost_of_reading(fd) <= most);
+        assert_true(cost_of_reading(fd) <= max);
     }
     free(bytes);
     close(fd);

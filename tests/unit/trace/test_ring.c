@@ -23,7 +23,7 @@ static int fresh(void **state)
 {
     (void)state;
     mp_chunk_ring_clear(&ring);
-    ring = (struct mp_chunk_ring){.most = 1 << 20}; /* ten chunks of 100 KB, not eleven */
+    ring = (struct mp_chunk_ring){.max = 1 << 20}; /* ten chunks of 100 KB, not eleven */
     return 0;
 }
 
@@ -127,7 +127,7 @@ static void memory_takes_the_oldest_events(void **state)
     EXPECT(events, 5, 6, 7, 8, 9, 10, 11);
     EXPECT(kept, 12);
     assert_int_equal(ring.gone, 400);
-    assert_true(mp_chunk_ring_bytes(&ring) <= ring.most);
+    assert_true(mp_chunk_ring_bytes(&ring) <= ring.max);
     assert_true(mp_chunk_ring_bytes(&ring) >= (size_t)10 * HUNDRED_KB);
     add("kernel", 13, 1300, 2 << 20); /* one that is too large by itself is all there is */
     EXPECT(events, 13);

@@ -13,7 +13,7 @@
 #include "trace/write/chunk_ring.h"
 #include "unit/failing_malloc.h"
 
-static struct mp_chunk_ring ring = {.most = 1 << 20};
+static struct mp_chunk_ring ring = {.max = 1 << 20};
 
 static enum mp_status add(const char *table, uint64_t last)
 {

@@ -17,10 +17,10 @@
 #include "base/metrics/sampled.h"
 #include "unit/trace_fixture.h"
 
-#define COUNTERS     13u
-#define SAMPLES      20000u
-#define INTERVAL     100000.0 /* ns: 10 kHz */
-#define MOST_KERNELS 64u
+#define COUNTERS    13u
+#define SAMPLES     20000u
+#define INTERVAL    100000.0 /* ns: 10 kHz */
+#define MAX_KERNELS 64u
 
 struct made_kernel {
     double ns;
@@ -123,7 +123,7 @@ static double bytes_of(const struct program *program)
 {
     int fd = fixture_file(NULL, 0);
     struct mp_writer *writer = fixture_writer(fd, "", MP_MAX_CHUNK_RAW_BYTES);
-    struct made_kernel kernels[MOST_KERNELS];
+    struct made_kernel kernels[MAX_KERNELS];
     struct position at = {.left = 1};
     uint64_t seed = 1, time = 1000000000;
     size_t size;

@@ -10,22 +10,22 @@
 #include "base/status.h"
 #include "model/costs/costs.h"
 
-#define CALIBRATE_MOST_ROUNDS 99
+#define CALIBRATE_MAX_ROUNDS 99
 
 /* The first argument of the command when it is the child itself. */
 #define CALIBRATE_PROBE "--probe"
 
 struct calibrate_options {
-    uint64_t rounds;     /* 1 to CALIBRATE_MOST_ROUNDS */
+    uint64_t rounds;     /* 1 to CALIBRATE_MAX_ROUNDS */
     unsigned device;     /* CUDA's ordinal */
     const char *library; /* libminiprof.so; NULL: the one beside this command */
 };
 
 struct calibration {
     char gpu[256];
-    struct costs_key key;         /* its texts are here */
-    struct costs values;          /* medians of the rounds, at least 0 */
-    struct costs least, greatest; /* of the rounds, at least 0 */
+    struct costs_key key;  /* its texts are here */
+    struct costs values;   /* medians of the rounds, at least 0 */
+    struct costs min, max; /* of the rounds, at least 0 */
 };
 
 /* Runs the rounds. MP_ERR_UNSUPPORTED: there is no driver or no such GPU; MP_ERR_IO,

@@ -16,7 +16,7 @@ enum {
     KERNEL_US = 5,
     KERNELS = 400,
     PAIRS = 100,
-    LEAST = 25
+    MIN = 25
 };
 
 /* What stands behind the gate: a graph, or so many launches. */
@@ -96,9 +96,9 @@ static int samples(struct probe *probe, const struct work *work)
 
 /* If the queue does not take so many, a launch waits until the gate has ended. Then half of them
  * are tried. */
-static bool chain(struct probe *probe, enum measure measure, int most)
+static bool chain(struct probe *probe, enum measure measure, int max)
 {
-    for (int kernels = most; !probe->failed && kernels >= LEAST; kernels /= 2) {
+    for (int kernels = max; !probe->failed && kernels >= MIN; kernels /= 2) {
         if (samples(probe, &(struct work){measure, NULL, kernels}))
             break;
     }

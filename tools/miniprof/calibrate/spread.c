@@ -23,9 +23,9 @@ static double at_least_0(double value)
 /* Cost `i` of all rounds: the median, and how far the rounds reach. */
 static bool sum_up(struct costs *rounds, size_t count, size_t i, struct calibration *result)
 {
-    double values[CALIBRATE_MOST_ROUNDS];
-    double *least;
-    double *greatest;
+    double values[CALIBRATE_MAX_ROUNDS];
+    double *min;
+    double *max;
     double *value;
 
     for (size_t round = 0; round < count; round++) {
@@ -35,11 +35,11 @@ static bool sum_up(struct costs *rounds, size_t count, size_t i, struct calibrat
         values[round] = at_least_0(*of_round);
     }
     qsort(values, count, sizeof *values, compare);
-    costs_at(&result->least, i, NULL, &least, NULL);
-    costs_at(&result->greatest, i, NULL, &greatest, NULL);
+    costs_at(&result->min, i, NULL, &min, NULL);
+    costs_at(&result->max, i, NULL, &max, NULL);
     costs_at(&result->values, i, NULL, &value, NULL);
-    *least = values[0];
-    *greatest = values[count - 1];
+    *min = values[0];
+    *max = values[count - 1];
     *value = (values[(count - 1) / 2] + values[count / 2]) / 2;
     return true;
 }
@@ -54,13 +54,13 @@ size_t calibration_wide(struct calibration *result)
 {
     size_t wide = 0;
     double *value;
-    double *least;
-    double *greatest;
+    double *min;
+    double *max;
 
     for (size_t i = 0; costs_at(&result->values, i, NULL, &value, NULL); i++) {
-        costs_at(&result->least, i, NULL, &least, NULL);
-        costs_at(&result->greatest, i, NULL, &greatest, NULL);
-        wide += *greatest - *least > WIDE_NS && *greatest - *least > *value / 2;
+        costs_at(&result->min, i, NULL, &min, NULL);
+        costs_at(&result->max, i, NULL, &max, NULL);
+        wide += *max - *min > WIDE_NS && *max - *min > *value / 2;
     }
     return wide;
 }

@@ -6,7 +6,7 @@
 
 #include "calibrate/calibrate.h"
 
-/* Medians, least and greatest of 1 to CALIBRATE_MOST_ROUNDS rounds; a cost below 0 is 0. */
+/* Medians, least and greatest of 1 to CALIBRATE_MAX_ROUNDS rounds; a cost below 0 is 0. */
 void calibration_sum_up(struct costs *rounds, size_t count, struct calibration *result);
 
 #endif

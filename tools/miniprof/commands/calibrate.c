@@ -84,15 +84,15 @@ static void each_row(struct report_table *table, struct calibration *result,
     const char *name;
     const char *text;
     double *value;
-    double *least;
-    double *greatest;
+    double *min;
+    double *max;
 
     for (size_t i = 0; costs_at(&result->values, i, &name, &value, &text); i++) {
-        costs_at(&result->least, i, NULL, &least, NULL);
-        costs_at(&result->greatest, i, NULL, &greatest, NULL);
+        costs_at(&result->min, i, NULL, &min, NULL);
+        costs_at(&result->max, i, NULL, &max, NULL);
         const struct report_cell cells[COLUMNS] = {
-            report_text_cell(name),      report_real_cell(*value), report_real_cell(*least),
-            report_real_cell(*greatest), report_text_cell(text),
+            report_text_cell(name), report_real_cell(*value), report_real_cell(*min),
+            report_real_cell(*max), report_text_cell(text),
         };
         take(table, cells);
     }
@@ -167,8 +167,8 @@ static bool options_fine(const struct calibrate_values *values, struct calibrate
         complain(set.command, "takes no arguments, only options");
         return false;
     }
-    if (values->rounds > CALIBRATE_MOST_ROUNDS) {
-        complain(set.command, "--rounds takes a number from 1 to %d", CALIBRATE_MOST_ROUNDS);
+    if (values->rounds > CALIBRATE_MAX_ROUNDS) {
+        complain(set.command, "--rounds takes a number from 1 to %d", CALIBRATE_MAX_ROUNDS);
         return false;
     }
     if (values->device && !mp_text_to_u64(values->device, 0, INT32_MAX, &device)) {

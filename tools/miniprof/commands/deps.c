@@ -233,12 +233,12 @@ static enum mp_status replay(struct work *work)
 static enum mp_status find_gains(struct work *work)
 {
     size_t names = work->deps->names.count;
-    size_t most = work->values->gains < names ? (size_t)work->values->gains : names;
+    size_t max = work->values->gains < names ? (size_t)work->values->gains : names;
 
-    work->gains = calloc(most + 1, sizeof *work->gains);
+    work->gains = calloc(max + 1, sizeof *work->gains);
     if (!work->gains)
         return MP_ERR_MEMORY;
-    MP_TRY(deps_top_gains(work->deps, &work->windows, work->report.result, work->gains, most,
+    MP_TRY(deps_top_gains(work->deps, &work->windows, work->report.result, work->gains, max,
                           &work->report.gain_count));
     work->report.gains = work->gains;
     return MP_OK;
@@ -373,7 +373,7 @@ static enum mp_status match_changes(const struct work *work, struct mp_error *er
                                           ? job_changes_unmatched(work->changes, &work->job)
                                           : deps_changes_unmatched(work->changes, work->deps);
     struct mp_nearest nearest = {.typed = wrong ? wrong->pattern : ""};
-    char names[MP_NEAREST_MOST * (NAME_BYTES_SHOWN + 8)];
+    char names[MP_NEAREST_MAX * (NAME_BYTES_SHOWN + 8)];
 
     if (!wrong)
         return MP_OK;

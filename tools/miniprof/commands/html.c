@@ -155,9 +155,9 @@ static int write_set(struct making *making, FILE *out, const struct trace_set *t
     options.report.job = of;
     if (traces->count == 1)
         return write_one(making, out, traces->processes[0].path);
-    if (traces->count > HTML_MOST_PROCESSES)
+    if (traces->count > HTML_MAX_PROCESSES)
         complain(set.command, "the page holds %d of %s processes, the first ones",
-                 HTML_MOST_PROCESSES, mp_count(traces->count).text);
+                 HTML_MAX_PROCESSES, mp_count(traces->count).text);
     status = html_set_write(out, traces, &options, &failed, &error);
     progress_end();
     if (status == MP_OK)

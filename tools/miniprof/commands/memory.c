@@ -14,8 +14,8 @@
 
 #include "base/poison.h"
 
-#define MOST_POINTS 1000000 /* also in a complaint */
-#define MOST_ROWS   1000000 /* that are sorted */
+#define MAX_POINTS 1000000 /* also in a complaint */
+#define MAX_ROWS   1000000 /* that are sorted */
 
 struct memory_values {
     struct report_values report;
@@ -124,7 +124,7 @@ static enum mp_status report_memory(void *context, struct mp_trace *trace, bool 
 
 static bool memory_options_agree(const struct memory_values *values)
 {
-    return options_agree(set.command, values->points > MOST_POINTS,
+    return options_agree(set.command, values->points > MAX_POINTS,
                          "--points takes at most 1000000") &&
            options_agree(set.command,
                          (values->iterations.how || values->iterations.one) &&
@@ -157,7 +157,7 @@ int cmd_memory(int argc, char **argv)
     reporting.options.top = (size_t)values.top;
     if (values.report.view.sort) { /* the first ones of another order */
         view_top(&reporting.out, values.top);
-        reporting.options.top = MOST_ROWS;
+        reporting.options.top = MAX_ROWS;
     }
     reporting.by.range = values.report.range;
     reporting.timeline = values.timeline || values.points;

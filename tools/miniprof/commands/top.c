@@ -27,10 +27,10 @@
 
 #include "base/poison.h"
 
-#define LEAST_INTERVAL_MS 20u
-#define MOST_INTERVAL_MS  3600000u
-#define LOOK_BATCHES      64 /* between two looks at the keys */
-#define LINES_AROUND      12 /* of a block, besides the names and one line a GPU */
+#define MIN_INTERVAL_MS 20u
+#define MAX_INTERVAL_MS 3600000u
+#define LOOK_BATCHES    64 /* between two looks at the keys */
+#define LINES_AROUND    12 /* of a block, besides the names and one line a GPU */
 
 struct top_values {
     uint64_t interval; /* ms */
@@ -465,9 +465,9 @@ int cmd_top(int argc, char **argv)
                  argc == first ? "which" : "which one");
         return EXIT_USAGE;
     }
-    if (values.interval < LEAST_INTERVAL_MS || values.interval > MOST_INTERVAL_MS) {
-        complain(set.command, "--interval takes %u to %u milliseconds", LEAST_INTERVAL_MS,
-                 MOST_INTERVAL_MS);
+    if (values.interval < MIN_INTERVAL_MS || values.interval > MAX_INTERVAL_MS) {
+        complain(set.command, "--interval takes %u to %u milliseconds", MIN_INTERVAL_MS,
+                 MAX_INTERVAL_MS);
         return EXIT_USAGE;
     }
     if (is_number(argv[first]))

@@ -82,8 +82,8 @@ static void print_help(const struct option_set *set)
 /* ---- Parsing ---- */
 
 struct getopt_tables {
-    struct option names[OPTIONS_MOST + 2];
-    char letters[2 * OPTIONS_MOST + 8];
+    struct option names[OPTIONS_MAX + 2];
+    char letters[2 * OPTIONS_MAX + 8];
 };
 
 static void fill_tables(const struct option_set *set, struct getopt_tables *tables)
@@ -133,7 +133,7 @@ static bool set_switch(bool *value, const char *text)
 
 static bool add_text(struct option_texts *texts, const char *text)
 {
-    if (texts->count == OPTION_TEXTS_MOST)
+    if (texts->count == OPTION_TEXTS_MAX)
         return false;
     texts->items[texts->count++] = text;
     return true;
@@ -146,7 +146,7 @@ static const char *takes(enum option_kind kind)
     return kind == OPTION_SWITCH ? "on or off" : "a number from 1";
 }
 
-_Static_assert(OPTION_TEXTS_MOST == 32, "the complaint above says how many");
+_Static_assert(OPTION_TEXTS_MAX == 32, "the complaint above says how many");
 
 /* Stores the value; false when the argument is not of its kind. */
 static bool set_value(const struct option_spec *spec, const char *argument, void *values)

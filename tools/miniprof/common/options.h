@@ -20,11 +20,11 @@ enum option_kind {
     OPTION_TEXTS   /* struct option_texts: as often as the option is given */
 };
 
-#define OPTION_TEXTS_MOST 32
+#define OPTION_TEXTS_MAX 32
 
 /* The arguments of an option that may be given several times, in their order. */
 struct option_texts {
-    const char *items[OPTION_TEXTS_MOST]; /* point into argv */
+    const char *items[OPTION_TEXTS_MAX]; /* point into argv */
     size_t count;
 };
 
@@ -57,7 +57,7 @@ struct option_set {
     bool program_follows; /* options end at the first argument that is none */
 };
 
-#define OPTIONS_MOST 56 /* of one command */
+#define OPTIONS_MAX 56 /* of one command */
 
 enum options_result { OPTIONS_OK, OPTIONS_DONE, OPTIONS_WRONG };
 

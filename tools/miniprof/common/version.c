@@ -25,6 +25,6 @@ void print_version(void)
     printf("zstd     %s\n", ZSTD_versionString());
     printf("SQLite   %s\n", sqlite ? sqlite : "none: without nvprof's files (.nvvp)");
     printf("zlib     %s\n", zlib ? zlib : "none: without compressed exports (.json.gz)");
-    printf("CUPTI    of CUDA " MP_CUPTI_LEAST_CUDA " to 13.x; faults known up to " //
+    printf("CUPTI    of CUDA " MP_CUPTI_MIN_CUDA " to 13.x; faults known up to " //
            MP_CUPTI_NEWEST_CUDA "\n");
 }

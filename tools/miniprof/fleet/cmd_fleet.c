@@ -57,7 +57,7 @@ static bool job_is_plain(const char *job)
         return true;
     for (length = 0; job[length] && plain; length++)
         plain = lake_is_plain(job[length]);
-    return options_agree(set.command, !plain || length > LAKE_MOST_NAME,
+    return options_agree(set.command, !plain || length > LAKE_MAX_NAME,
                          "--job takes letters, digits and . _ -, at most 127 of them");
 }
 

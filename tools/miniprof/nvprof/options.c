@@ -21,7 +21,7 @@ const struct nvprof_option nvprof_options[] = {
 #undef FIELD
 
 const size_t nvprof_option_count = sizeof nvprof_options / sizeof *nvprof_options;
-_Static_assert(sizeof nvprof_options / sizeof *nvprof_options <= NVPROF_OPTIONS_MOST,
+_Static_assert(sizeof nvprof_options / sizeof *nvprof_options <= NVPROF_OPTIONS_MAX,
                "struct nvprof_values has a place for each");
 
 void nvprof_values_init(struct nvprof_values *values)
@@ -89,7 +89,7 @@ static enum mp_status wrong_value(const struct nvprof_option *option, const char
     if (option->kind == NVPROF_NUMBER)
         return mp_error_set(error, MP_ERR_ARGUMENT,
                             "--%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'",
-                            option->name, option->least, option->most, value);
+                            option->name, option->min, option->max, value);
     return mp_error_set(error, MP_ERR_ARGUMENT, "--%s takes %s%s, not '%s'", option->name,
                         option->kind == NVPROF_LIST ? "some of " : "", option->takes, value);
 }
@@ -128,9 +128,9 @@ static enum mp_status add_file(const struct nvprof_option *option, const char *v
 {
     if (!*value)
         return mp_error_set(error, MP_ERR_ARGUMENT, "--%s: the name is empty", option->name);
-    if (texts->count == OPTION_TEXTS_MOST)
+    if (texts->count == OPTION_TEXTS_MAX)
         return mp_error_set(error, MP_ERR_ARGUMENT, "--%s: %d files at most", option->name,
-                            OPTION_TEXTS_MOST);
+                            OPTION_TEXTS_MAX);
     texts->items[texts->count++] = value;
     return MP_OK;
 }
@@ -174,7 +174,7 @@ static enum mp_status add_metrics(const struct nvprof_option *option, const char
     MP_TRY(check_names(option, names, error));
     if (used + strlen(names) + 2 > sizeof metrics->names)
         return mp_error_set(error, MP_ERR_ARGUMENT, "--%s: the names are longer than %d bytes",
-                            option->name, NVPROF_METRICS_MOST);
+                            option->name, NVPROF_METRICS_MAX);
     if (used && (!same_scope(metrics->kernels, values->kernels) ||
                  !same_scope(metrics->devices, values->devices)))
         metrics->several_scopes = true;
@@ -233,7 +233,7 @@ static enum mp_status set_value(const struct nvprof_option *option, const char *
     case NVPROF_LIST:
         return set_list(option, value, field, error);
     case NVPROF_NUMBER:
-        if (!mp_text_to_u64(value, option->least, option->most, field))
+        if (!mp_text_to_u64(value, option->min, option->max, field))
             return wrong_value(option, value, error);
         return MP_OK;
     case NVPROF_FILES:

@@ -43,20 +43,20 @@ struct nvprof_option {
     const char *plain;    /* values, separated by bars, that are accepted without `note` */
     const char *note;     /* printed when the option is given, or the reason why it is refused */
     const char *doc;      /* for docs/nvprof.md and --help: a sentence without its full stop */
-    uint64_t least, most; /* a number */
+    uint64_t min, max;    /* a number */
     size_t offset;        /* in struct nvprof_values */
     enum nvprof_kind kind; /* of value */
     enum nvprof_state state;
     char letter; /* 0: none */
 };
 
-#define NVPROF_OPTIONS_MOST 96
-#define NVPROF_METRICS_MOST 4096 /* bytes of all names together: that of a text setting */
+#define NVPROF_OPTIONS_MAX 96
+#define NVPROF_METRICS_MAX 4096 /* bytes of all names together: that of a text setting */
 
 /* Metrics and events in one list, and the scope that the last of them has. */
 struct nvprof_metrics {
-    char names[NVPROF_METRICS_MOST]; /* with commas; empty: none */
-    const char *kernels;             /* NULL: all */
+    char names[NVPROF_METRICS_MAX]; /* with commas; empty: none */
+    const char *kernels;            /* NULL: all */
     const char *devices;
     bool several_scopes;
 };
@@ -83,7 +83,7 @@ struct nvprof_values {
     const char *kernels, *devices; /* the scope in force */
     struct nvprof_metrics metrics;
     struct option_texts imports;
-    const char *given[NVPROF_OPTIONS_MOST]; /* by position in the table: the last value, "" for a
+    const char *given[NVPROF_OPTIONS_MAX]; /* by position in the table: the last value, "" for a
                                                flag; NULL: not given */
 };
 

@@ -59,13 +59,13 @@ bool program_find(const char *name, char path[PATH_MAX])
 
 /* ---- What it is linked to ---- */
 
-#define MOST_SEGMENTS 64
-#define MOST_DYNAMIC  4096 /* entries; programs have about 30 */
+#define MAX_SEGMENTS 64
+#define MAX_DYNAMIC  4096 /* entries; programs have about 30 */
 
 struct elf {
     int fd;
     Elf64_Ehdr header;
-    Elf64_Phdr segments[MOST_SEGMENTS];
+    Elf64_Phdr segments[MAX_SEGMENTS];
     Elf64_Dyn *dynamic; /* owned */
     size_t dynamic_count;
 };
@@ -86,7 +86,7 @@ static bool read_headers(struct elf *elf)
     return read_at(elf, header, sizeof *header, 0) &&
            memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
            header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == order &&
-           header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum <= MOST_SEGMENTS &&
+           header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum <= MAX_SEGMENTS &&
            read_at(elf, elf->segments, header->e_phnum * sizeof(Elf64_Phdr), header->e_phoff);
 }
 
@@ -98,7 +98,7 @@ static bool read_dynamic(struct elf *elf)
         if (segment->p_type != PT_DYNAMIC)
             continue;
         elf->dynamic_count = segment->p_filesz / sizeof(Elf64_Dyn);
-        if (elf->dynamic_count > MOST_DYNAMIC)
+        if (elf->dynamic_count > MAX_DYNAMIC)
             return false;
         elf->dynamic = calloc(elf->dynamic_count + 1, sizeof(Elf64_Dyn));
         return elf->dynamic && read_at(elf, elf->dynamic, elf->dynamic_count * sizeof(Elf64_Dyn),

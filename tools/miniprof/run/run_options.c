@@ -32,13 +32,13 @@ static const struct option_spec own_specs[] = {
      .help = "replace the trace file if it exists (default: nothing is run)"},
 };
 
-_Static_assert(MP_SETTINGS_MOST + OWN_COUNT <= OPTIONS_MOST, "room for all");
+_Static_assert(MP_SETTINGS_MAX + OWN_COUNT <= OPTIONS_MAX, "room for all");
 
 /* The option table for the parser, with the texts that --help prints. */
 struct run_table {
-    struct option_spec specs[OPTIONS_MOST];
-    char arguments[OPTIONS_MOST][128];
-    char helps[OPTIONS_MOST][512];
+    struct option_spec specs[OPTIONS_MAX];
+    char arguments[OPTIONS_MAX][128];
+    char helps[OPTIONS_MAX][512];
     size_t count;
 };
 

@@ -8,10 +8,10 @@
 #include "common/options.h"
 
 struct run_values {
-    const char *library;                    /* NULL: found beside the command */
-    bool no_summary;                        /* record only */
-    bool force;                             /* replace a trace file that exists */
-    const char *settings[MP_SETTINGS_MOST]; /* by position in mp_settings; NULL: not given */
+    const char *library;                   /* NULL: found beside the command */
+    bool no_summary;                       /* record only */
+    bool force;                            /* replace a trace file that exists */
+    const char *settings[MP_SETTINGS_MAX]; /* by position in mp_settings; NULL: not given */
 };
 
 /* Parses argv; returns as options_parse does. Values of settings are checked by the recorder's own

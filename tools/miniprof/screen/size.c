@@ -11,8 +11,8 @@
 
 #include "base/poison.h"
 
-#define LEAST_COLUMNS 10
-#define LEAST_LINES   2
+#define MIN_COLUMNS 10
+#define MIN_LINES   2
 
 bool screen_is_able(int file)
 {
@@ -37,7 +37,7 @@ struct screen_size screen_size_of(int file)
     (void)ioctl(file, TIOCGWINSZ, &window);
     size.columns = window.ws_col ? window.ws_col : from_environment("COLUMNS", 80);
     size.lines = window.ws_row ? window.ws_row : from_environment("LINES", 24);
-    size.columns = size.columns < LEAST_COLUMNS ? LEAST_COLUMNS : size.columns;
-    size.lines = size.lines < LEAST_LINES ? LEAST_LINES : size.lines;
+    size.columns = size.columns < MIN_COLUMNS ? MIN_COLUMNS : size.columns;
+    size.lines = size.lines < MIN_LINES ? MIN_LINES : size.lines;
     return size;
 }

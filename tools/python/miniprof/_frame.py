@@ -12,7 +12,7 @@ from ._shown import harmless, markup
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-MOST_ROWS_SHOWN = 20
+MAX_ROWS_SHOWN = 20
 
 
 class Table:
@@ -55,7 +55,7 @@ class Table:
         return self._data[name]
 
     def _cells(self) -> List[List[str]]:
-        rows = zip(*(column[:MOST_ROWS_SHOWN].tolist() for column in self._data.values()))
+        rows = zip(*(column[:MAX_ROWS_SHOWN].tolist() for column in self._data.values()))
         return [["" if cell is None else harmless(str(cell)) for cell in row] for row in rows]
 
     def _more(self) -> str:

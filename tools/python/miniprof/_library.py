@@ -17,7 +17,7 @@ from ._errors import MiniprofError
 HERE = pathlib.Path(__file__).resolve().parent
 BUILT = HERE.parents[2] / "build"
 SONAME = "libmptrace.so.1"
-MOST_COLUMNS = 32
+MAX_COLUMNS = 32
 OK, END = 0, 1
 MEMORY, DAMAGED = 3, 7
 UINT, INT, TIME, DURATION, HEX, BOOL, ENUM, REF, TEXT = range(9)
@@ -53,7 +53,7 @@ class Chunk(Structure):
 class Batch(Structure):
     """struct mp_batch"""
     _fields_ = [("table", POINTER(TableInfo)), ("rows", c_uint32),
-                ("columns", c_void_p * MOST_COLUMNS), ("text", c_void_p),
+                ("columns", c_void_p * MAX_COLUMNS), ("text", c_void_p),
                 ("text_end", POINTER(c_uint32)), ("first_time", c_uint64),
                 ("last_time", c_uint64)]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ._shown import markup
 
-MOST_BARS = 300
+MAX_BARS = 300
 HEIGHT = 60
 
 
@@ -33,7 +33,7 @@ def bars(title: str, values: Any) -> str:
     """A bar for each value; of more than 300, the greatest of each group."""
     if len(values) == 0:
         return ""
-    group = -(-len(values) // MOST_BARS)
+    group = -(-len(values) // MAX_BARS)
     tops = [float(max(values[i:i + group])) for i in range(0, len(values), group)]
     greatest = max(tops) or 1
     shapes = "".join(f'<rect x="{3 * i}" y="{HEIGHT * (1 - top / greatest):.1f}" width="2" '

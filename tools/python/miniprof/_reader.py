@@ -16,7 +16,7 @@ from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 import numpy
 
 from ._errors import MiniprofError, MiniprofWarning
-from ._library import DAMAGED, END, MEMORY, MOST_COLUMNS, OK, TEXT, Batch, Chunk, Column, Damage, \
+from ._library import DAMAGED, END, MEMORY, MAX_COLUMNS, OK, TEXT, Batch, Chunk, Column, Damage, \
     Error, Table, library, tables
 
 Arrays = Dict[str, numpy.ndarray]  # by the column's name
@@ -129,7 +129,7 @@ class Reader:
 
         def work(first: int) -> List[int]:
             """Every so many-th chunk; returns those that are bad."""
-            batch, rooms = Batch(), (ctypes.c_void_p * MOST_COLUMNS)()
+            batch, rooms = Batch(), (ctypes.c_void_p * MAX_COLUMNS)()
             bad: List[int] = []
             cursor = self._cursor()
             try:

@@ -8,10 +8,10 @@ function shortName(name) {
     return parts.slice(-2).join("::") || name;
 }
 
-const MOST_TOKENS = 3;
-const LEAST_BEGINNING = 8; // characters
-const MOST_ALIKE = 300; // names: of more, nothing is said
-const MOST_MIDDLE = 48; // characters
+const MAX_TOKENS = 3;
+const MIN_BEGINNING = 8; // characters
+const MAX_ALIKE = 300; // names: of more, nothing is said
+const MAX_MIDDLE = 48; // characters
 
 function tokensOf(name) {
     return name.match(/[\w:]+/g) || [];
@@ -30,7 +30,7 @@ function middleOf(name, others) {
         last++;
     while (first > 0 && /\w/.test(name[first - 1])) first--;
     const middle = name.slice(first, name.length - last).trim();
-    return middle.length > MOST_MIDDLE ? `${middle.slice(0, MOST_MIDDLE)}…` : middle;
+    return middle.length > MAX_MIDDLE ? `${middle.slice(0, MAX_MIDDLE)}…` : middle;
 }
 
 // The words of a name that not all others of the group have: `CUDAFunctor_add`, `tilesize64x32`.
@@ -44,15 +44,15 @@ function commonBeginning(words) {
     let length = Math.min(...words.map((word) => word.length));
     while (words.some((word) => word.slice(0, length) !== words[0].slice(0, length))) length--;
     const begin = words[0].slice(0, words[0].slice(0, length).lastIndexOf("_") + 1);
-    return begin.length >= LEAST_BEGINNING ? begin.length : 0;
+    return begin.length >= MIN_BEGINNING ? begin.length : 0;
 }
 
 // By name of a group what tells it apart, in few words.
 function differencesOf(group) {
-    if (group.length < 2 || group.length > MOST_ALIKE) return new Map();
+    if (group.length < 2 || group.length > MAX_ALIKE) return new Map();
     const isShared = (token) => group.every((other) => other.includes(token));
     const shared = new Set(tokensOf(group[0]).filter(isShared));
-    const words = group.map((name) => ownWords(name, shared).slice(0, MOST_TOKENS));
+    const words = group.map((name) => ownWords(name, shared).slice(0, MAX_TOKENS));
     const cut = words.every((own) => own.length) ? commonBeginning(words.map(([own]) => own)) : 0;
     const texts = words.map(([first = "", ...rest]) => [first.slice(cut), ...rest].join(", "));
     return new Map(

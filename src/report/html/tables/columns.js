@@ -12,7 +12,7 @@ const SIZES = [
     ["KiB", 2 ** 10, 3],
     ["B", 1, 0],
 ];
-const MOST_DECIMALS = 4;
+const MAX_DECIMALS = 4;
 
 function isNothing(value) {
     return value === null || value === undefined;
@@ -69,10 +69,10 @@ function numberFormat(kind, numbers) {
     const scales = { time: TIMES, bytes: SIZES }[kind];
     const exact = numbers.every(Number.isInteger);
     if (kind === "percent") return fixedFormat("%", 1, 2);
-    if (!scales) return fixedFormat("", 1, exact ? 0 : decimalsFor(sizes, 1, MOST_DECIMALS));
+    if (!scales) return fixedFormat("", 1, exact ? 0 : decimalsFor(sizes, 1, MAX_DECIMALS));
     const [unit, scale, digits] =
         scales.find(([, least]) => greatest >= least) || scales[scales.length - 1];
-    const most = exact ? Math.min(digits, MOST_DECIMALS) : MOST_DECIMALS;
+    const most = exact ? Math.min(digits, MAX_DECIMALS) : MAX_DECIMALS;
     return fixedFormat(unit, scale, decimalsFor(sizes, scale, most));
 }
 

@@ -1,7 +1,7 @@
 // Any JSON document as headings, facts and tables. What a number is, is told by its key (format.js).
 
 const DEEPEST = 6;
-const MOST_PARTS = 8;
+const MAX_PARTS = 8;
 
 // What every document says of the trace stands at its end.
 const COMMON = new Set(["pid", "command", "ranges", "range", "quality", "flight"]);
@@ -77,7 +77,7 @@ const UNIT_CAPTIONS = { time: "Times", bytes: "Bytes", percent: "Shares", "": "C
 function isListOfParts(value) {
     return (
         isTable(value) &&
-        value.length <= MOST_PARTS &&
+        value.length <= MAX_PARTS &&
         value.every((part) => Object.values(part).some(isTable))
     );
 }

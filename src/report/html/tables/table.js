@@ -3,10 +3,10 @@
 
 const TABLE_ROW = 26; // pixels, as in style/tables.css
 const ROWS_AROUND = 12; // beyond what is in view
-const LEAST_SEARCHED = 8;
+const MIN_SEARCHED = 8;
 const [LONG_NAME, NARROW_NAME] = [36, 18]; // characters; in a narrow window
 const NARROW = 760; // pixels, as in the style sheets
-const MOST_PRINTED = 200;
+const MAX_PRINTED = 200;
 const SAMPLE = 200; // rows by which columns get their widths
 
 class DataTable {
@@ -64,7 +64,7 @@ class DataTable {
     }
 
     tools() {
-        const long = this.rows.length > LEAST_SEARCHED;
+        const long = this.rows.length > MIN_SEARCHED;
         const wide = this.columns.some((column) => !column.shown);
         if (!long && !wide) return null;
         return el(
@@ -200,7 +200,7 @@ class DataTable {
         const room = Math.ceil((this.box.clientHeight || 600) / TABLE_ROW);
         let first = Math.max(0, Math.floor(this.box.scrollTop / TABLE_ROW) - ROWS_AROUND);
         let end = Math.min(count, first + room + 2 * ROWS_AROUND);
-        if (this.printed) [first, end] = [0, Math.min(count, MOST_PRINTED)];
+        if (this.printed) [first, end] = [0, Math.min(count, MAX_PRINTED)];
         if (!anew && this.window && first === this.window.first && end === this.window.end) return;
         this.window = { first, end };
         const rows = [];

@@ -1,7 +1,7 @@
 // What is known of the selected event, in words, and the table of what is in view: all that the
 // canvas shows can be read here.
 
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 
 function eventLink(timeline, event, select) {
     return el(
@@ -13,7 +13,7 @@ function eventLink(timeline, event, select) {
 
 function linkList(timeline, title, events, select) {
     if (!events.length) return [];
-    const more = events.length >= MOST_LISTED ? `the first ${MOST_LISTED}` : String(events.length);
+    const more = events.length >= MAX_LISTED ? `the first ${MAX_LISTED}` : String(events.length);
     return [
         el("h3", null, `${title} (${more})`),
         el(
@@ -70,8 +70,8 @@ function renderDetails(timeline, event, select) {
                 "Nothing is selected. Click on a box, or search for a name.",
             ),
         ];
-    const launched = referringTo(timeline, timeline.launch, event, MOST_LISTED);
-    const waiting = referringTo(timeline, timeline.bound, event, MOST_LISTED).filter(
+    const launched = referringTo(timeline, timeline.launch, event, MAX_LISTED);
+    const waiting = referringTo(timeline, timeline.bound, event, MAX_LISTED).filter(
         (other) => timeline.launch[other] !== event,
     );
     return [
@@ -93,7 +93,7 @@ function renderDetails(timeline, event, select) {
 
 // The arrows of a selected event: who launched it, whom it waited for, what it launched.
 function arrowsOf(timeline, event) {
-    const arrows = referringTo(timeline, timeline.launch, event, MOST_LISTED).map((launched) => ({
+    const arrows = referringTo(timeline, timeline.launch, event, MAX_LISTED).map((launched) => ({
         event: launched,
         from: event,
         color: "launch",

@@ -33,7 +33,7 @@ Object.assign(TimelineView.prototype, {
             const rows = this.closed.has(block.key) ? [] : block.rows;
             return [block.head, ...rows].reduce((all, row) => all + row.height, sum);
         }, 0);
-        this.grown = Math.max(1, Math.min(MOST_GROWN, room / Math.max(height, 1)));
+        this.grown = Math.max(1, Math.min(MAX_GROWN, room / Math.max(height, 1)));
     },
 
     labelsOf(row) {

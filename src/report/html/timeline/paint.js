@@ -7,7 +7,7 @@
 const AXIS_HEIGHT = 20;
 const BOX_BUDGET = 6000;
 const FINEST = 1.5; // pixels: no box is narrower, and what ends inside the one before is not drawn
-const LABEL_LEAST = 30; // pixels
+const LABEL_MIN = 30; // pixels
 const FONT = '11px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
 function hashOf(text) {
@@ -192,7 +192,7 @@ class Painter {
         context.fillRect(left, y, width > 3 ? width - 0.5 : width, height);
         if (critical) this.paintCritical(left, width, y + height, 3);
         if (this.match?.[timeline.kind[event]]) this.paintMatch(left, width, y, height);
-        if (width >= LABEL_LEAST) this.labels.push(Math.max(x, 0), width, name);
+        if (width >= LABEL_MIN) this.labels.push(Math.max(x, 0), width, name);
         this.filledTo = left + width;
     }
 

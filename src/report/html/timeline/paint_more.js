@@ -113,7 +113,7 @@ Object.assign(Painter.prototype, {
             this.boxes++;
             this.useColor(this.colors[name]);
             context.fillRect(x, row.y + 1, width > 3 ? width - 1 : width, row.height - 2);
-            if (width >= LABEL_LEAST) this.labels.push(Math.max(x, 0), width, name);
+            if (width >= LABEL_MIN) this.labels.push(Math.max(x, 0), width, name);
             const next = this.from + (x + width) / this.scale;
             at = Math.max(at + 1, lastAtMost(begin, count, next));
         }

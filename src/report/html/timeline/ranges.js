@@ -1,7 +1,7 @@
 // NVTX ranges and the work that was launched inside of them: which layer a kernel belongs to, and
 // ranges as stretches of a GPU's time, from the first to the last work that they launched.
 
-const MOST_SPAN_ROWS = 4;
+const MAX_SPAN_ROWS = 4;
 
 // The event of a track that contains a moment; NONE.
 function eventOver(timeline, track, time) {
@@ -69,9 +69,9 @@ function packSpans(spans) {
     for (const [event, [begin, end]] of sorted) {
         const fits = rows.findIndex((row) => row[row.length - 1].end <= begin);
         if (fits >= 0) rows[fits].push({ event, begin, end });
-        else if (rows.length < MOST_SPAN_ROWS) rows.push([{ event, begin, end }]);
+        else if (rows.length < MAX_SPAN_ROWS) rows.push([{ event, begin, end }]);
         else {
-            const last = rows[MOST_SPAN_ROWS - 1];
+            const last = rows[MAX_SPAN_ROWS - 1];
             last[last.length - 1].end = Math.min(last[last.length - 1].end, begin);
             last.push({ event, begin, end });
         }

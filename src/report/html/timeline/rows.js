@@ -10,8 +10,8 @@
 const ROW_HEIGHT = 18;
 const STACK_HEIGHT = 34;
 const COUNTER_HEIGHT = 26;
-const [LEAST_HEIGHT, MOST_HEIGHT] = [10, 160];
-const MOST_GROWN = 2.4; // times their usual height, where there is room
+const [MIN_HEIGHT, MAX_HEIGHT] = [10, 160];
+const MAX_GROWN = 2.4; // times their usual height, where there is room
 
 // What rows are painted as.
 const [EVENTS, SPANS, STACK, COUNTER, SUMMARY, TITLE] = [0, 1, 2, 3, 4, 5];
@@ -194,8 +194,8 @@ function placeRows(blocks, { closed, scales, grown, y, pinned }) {
         const inside = closed.has(block.key) ? [] : block.rows;
         for (const row of [block.head, ...inside]) {
             const height = Math.max(
-                LEAST_HEIGHT,
-                Math.min(MOST_HEIGHT, Math.round(row.height * scale)),
+                MIN_HEIGHT,
+                Math.min(MAX_HEIGHT, Math.round(row.height * scale)),
             );
             rows.push({ ...row, block, y, height, pinned, isHead: row === block.head });
             y += height;

@@ -11,7 +11,7 @@ const FLAME_WEIGHTS = [
     ["host_ns", "critical path, host code"],
     ["sampled_ns", "sampled CPU time"],
 ];
-const FLAME_LEAST = 0.0007; // of the picture's width
+const FLAME_MIN = 0.0007; // of the picture's width
 const FLAME_LABEL = 0.02;
 
 // The nodes in the document's order, the root of all before them.
@@ -164,7 +164,7 @@ class FlameGraph {
         const inside = [...node.inside].sort((a, b) => this.value(b) - this.value(a));
         for (const other of inside) {
             const share = whole ? (this.value(other) / whole) * width : 0;
-            if (share >= FLAME_LEAST) this.putAll(other, at, Math.min(share, from + width - at));
+            if (share >= FLAME_MIN) this.putAll(other, at, Math.min(share, from + width - at));
             at += share;
         }
     }
@@ -215,7 +215,7 @@ class FlameGraph {
                 ]),
             ),
             callers.length ? el("h3", null, "Called from") : null,
-            el("ul", null, callers.slice(0, MOST_LISTED).map((at) => el("li", null, link(at)))),
+            el("ul", null, callers.slice(0, MAX_LISTED).map((at) => el("li", null, link(at)))),
         ];
     }
 
