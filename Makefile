@@ -4,11 +4,10 @@
 #   make SAN=address,undefined    -> build/san-address,undefined/
 #
 # Folders are read by wildcard, so a new .c file needs no line here:
-#   src/base src/trace                           -> libmptrace; libminiprof.so takes what it needs
-#   src/model src/analyze src/report src/export  -> miniprof, with the two above
-#   src/record                                   -> libminiprof.so (needs the CUDA headers)
-#   src/preload                                  -> libminiprof_preload.so
-#   tools/miniprof                               -> miniprof
+#   src/base src/trace             -> libmptrace; libminiprof.so takes what it needs
+#   src/record                     -> libminiprof.so (needs the CUDA headers)
+#   src/preload                    -> libminiprof_preload.so
+#   the other folders of src       -> miniprof, with the first two
 # tests/simgpu/simgpu.mk, samples/samples.mk and tests/tests.mk add their own; they use
 #   $(BUILD) $(OBJ) $(HAVE_CUDA) $(CUDA_CPPFLAGS) $(COMPILE) $(LINK) $(READER_LIB) $(READER_LIBS)
 # and append what `make all` builds to ALL_TARGETS.
@@ -110,7 +109,8 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(foreach folder,$(1),$(wildcard $(fo
 	$(folder)/*/*.c))))
 
 TRACE_OBJECTS  := $(call objects,src/base src/trace)
-CORE_OBJECTS   := $(call objects,src/model src/analyze src/report src/export)
+CORE_FOLDERS   := $(addprefix src/,profile table cli reports page export run calibrate nvprof)
+CORE_OBJECTS   := $(call objects,$(CORE_FOLDERS))
 CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp/none.o %/tables/none.o,%/common/db.o \
 	%/tables/sqlite.o $(filter-out %/nvvp/none.o %/nvvp/nvvp.o,$(filter \
 	$(OBJ)/src/export/nvvp/%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
@@ -120,7 +120,7 @@ RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
 PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(MACHINE)),$(call objects,src/preload) \
 	$(OBJ)/src/base/elf_symbols.o)
-TOOL_OBJECTS   := $(call objects,tools/miniprof)
+TOOL_OBJECTS   := $(call objects,src/command)
 TOOL_OBJECTS   += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_frame.o)
 
 TRACE_LIB   := $(OBJ)/libtrace.a
@@ -201,11 +201,11 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(OBJ)/html_assets.c: tools/dev/embed tools/dev/frame $(BUILD)/packer $(wildcard src/report/html/* \
-	src/report/html/*/*)
+$(OBJ)/html_assets.c: tools/dev/embed tools/dev/frame $(BUILD)/packer $(wildcard src/page/html/* \
+	src/page/html/*/*)
 	@mkdir -p $(@D)
 	$(call say,PAGE,$@)
-	$(Q)tools/dev/embed src/report/html $@
+	$(Q)tools/dev/embed src/page/html $@
 
 # Texts that the program has packed: NAME_frame and NAME_frame_bytes. `make demo` does without the
 # command zstd, which `make check` installs: then they are packed again.
@@ -224,26 +224,24 @@ $(OBJ)/html_assets.o $(OBJ)/cbid_frame.o $(OBJ)/startup_frame.o: %.o: %.c $(BUIL
 
 $(OBJ)/src/record/%.o $(OBJ)/tests/simgpu/%.o $(OBJ)/samples/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
 $(OBJ)/src/record/%.o: EXTRA_CFLAGS += $(TLS_CFLAGS)
-$(OBJ)/tools/%.o: EXTRA_CPPFLAGS += -Itools/miniprof
 
 # Nothing unwinds through the command, so the tables for that, which are 0.1 MB, are left to
 # debuggers (.debug_frame). What is loaded into other programs has them.
 ifeq ($(SAN),)
-$(foreach folder,src/model src/analyze src/report src/export tools/miniprof,$(OBJ)/$(folder)/%.o): \
+$(foreach folder,$(CORE_FOLDERS) src/command,$(OBJ)/$(folder)/%.o): \
 	EXTRA_CFLAGS += -fno-asynchronous-unwind-tables $(addprefix -falign-,functions=1 jumps=1 loops=1 \
 	labels=1)
 
 # What prints a report of some pages, or looks at what others have read or summed up, need not be
 # fast, but small: analyses and exports take up to a tenth longer, and the command is a tenth
 # smaller. `table` and `trace` print millions of rows; deps and replay walk graphs of millions.
-PRINTS_MUCH := src/report/table src/report/trace
-SMALL_WORK := $(filter-out src/analyze/deps src/analyze/replay,$(wildcard src/analyze/*)) \
-	$(wildcard src/export/*) $(addprefix src/model/,costs kernels nvtx stacks) \
-	$(addprefix src/base/,metrics settings text)
-$(foreach folder,$(filter-out $(PRINTS_MUCH),$(wildcard src/report/*)) $(SMALL_WORK) tools/miniprof,\
-	$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
+SMALL_WORK := $(filter-out $(addprefix src/reports/,deps replay trace),$(wildcard src/reports/*)) \
+	$(wildcard src/export/*) $(addprefix src/profile/,common costs names nvtx stacks) \
+	$(addprefix src/base/,metrics settings text) \
+	$(addprefix src/,cli page run calibrate nvprof command)
+$(foreach folder,$(SMALL_WORK),$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
 # What is done once for each trace, not for each row.
-$(foreach file,fingerprint identity quality set,$(OBJ)/src/model/trace/$(file).o): EXTRA_CFLAGS += -Os
+$(foreach file,fingerprint identity quality set,$(OBJ)/src/profile/$(file).o): EXTRA_CFLAGS += -Os
 $(OBJ)/src/export/perfetto/proto.o: EXTRA_CFLAGS += -O2
 endif
 

@@ -84,7 +84,7 @@ UNIT_LINK = $(Q)$(LINK) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=re
 	$(filter %.o,$^) $(READER_LIB) -lcmocka $(READER_LIBS)
 
 # gcc defines that name by itself; clang has another way to say it.
-$(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests -Itools/miniprof \
+$(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests \
 	$(if $(findstring address,$(SAN)),-D__SANITIZE_ADDRESS__=1)
 $(OBJ)/tests/unit/record/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
 
@@ -129,7 +129,7 @@ $(BUILD)/tests/unit/command/%: $(OBJ)/tests/unit/command/%.o $(UNIT_SHARED) $(RE
 	$(UNIT_LINK)
 
 $(BUILD)/tests/unit/command/test_threads_cpu: $(OBJ)/tests/gpu/threads_cpu.o
-$(BUILD)/tests/unit/command/test_calibrate: $(patsubst %,$(OBJ)/tools/miniprof/calibrate/%.o,\
+$(BUILD)/tests/unit/command/test_calibrate: $(patsubst %,$(OBJ)/src/calibrate/%.o,\
 	answer constants measures spread)
 
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(sort $(wildcard tests/tools/*.c)))
@@ -381,7 +381,7 @@ fuzz-corpus: ## renew tests/fuzz/corpus by what build/san/corpus has
 
 C_FILES := $(sort $(wildcard src/*/*.c src/*/*/*.c tools/*/*.c tools/*/*/*.c tests/*/*.c \
 	tests/*/*/*.c samples/*.c))
-H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h src/*/*/*.h tools/miniprof/*/*.h \
+H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h src/*/*/*.h \
 	tests/*/*.h tests/*/*/*.h samples/*.h))
 CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% tests/gpu/% \
 	tests/fuzz/fuzz_ctl.c tests/unit/record/% tests/bench/bench_record_%,$(C_FILES))
@@ -411,7 +411,7 @@ lint: ## clang-format, house rules, clang-tidy and gcc -fanalyzer of everything 
 # CHECKER=tidy|analyzer FOLDER=...: the files of one folder.
 lint-files: $(addprefix $(LINT)/$(CHECKER)/,$(filter $(wildcard $(FOLDER)/*.c),$(LINT_FILES)))
 
-LINT_FLAGS = -std=gnu17 $(BASE_CPPFLAGS) -Itests -Isamples -Itools/miniprof $(CUDA_CPPFLAGS)
+LINT_FLAGS = -std=gnu17 $(BASE_CPPFLAGS) -Itests -Isamples $(CUDA_CPPFLAGS)
 
 # clang's analyzer takes nine tenths of clang-tidy's time: 5 s for a file of 400 lines at its own
 # limit of 225,000 states for a function. With this one it takes 1 to 2 s. TIDY_STATES=225000 gives

@@ -1,6 +1,6 @@
 /* The user's file of what recording costs: where it is, and its text.
  *
- * `miniprof calibrate` writes it (model/costs/costs.h has its form). The recorder copies it into
+ * `miniprof calibrate` writes it (profile/costs/costs.h has its form). The recorder copies it into
  * each trace, and reports read it. The file is never read for a privileged process: then
  * secure_getenv finds no folder.
  */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # By how much kernel times add up beyond the busy time: summary, kernels and overlap say the same.
-# Random kernels: tests/unit/analyze/test_kernel_time.c.
+# Random kernels: tests/unit/reports/test_kernel_time.c.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
 # The plain trace has kernels of 1294567 ns, one after the other. Behind them come 100 kernels of

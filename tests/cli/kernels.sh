@@ -1,6 +1,6 @@
 #!/bin/bash
 # miniprof kernels: launch shapes, what the trace lacks, and bad input. Occupancy itself:
-# tests/unit/analyze/test_occupancy.c and tests/golden.
+# tests/unit/reports/test_occupancy.c and tests/golden.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
 trace plain

@@ -1,6 +1,6 @@
 #!/bin/bash
 # miniprof overlap: what the known trace says, and bad input. The numbers themselves:
-# tests/unit/analyze/test_overlap.c and tests/golden.
+# tests/unit/reports/test_overlap.c and tests/golden.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
 trace plain

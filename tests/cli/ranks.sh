@@ -1,5 +1,5 @@
 #!/bin/bash
-# miniprof ranks: traces without NCCL, and bad input. What it finds: tests/unit/analyze/test_ranks.c
+# miniprof ranks: traces without NCCL, and bad input. What it finds: tests/unit/reports/test_ranks.c
 # and tests/e2e/ranks_report.sh.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 

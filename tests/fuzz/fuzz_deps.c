@@ -4,11 +4,11 @@
 #include "mutate.h"
 #include "walk.h"
 
-#include "analyze/advise/advise.h"
-#include "analyze/deps/deps.h"
-#include "analyze/iterations/iterations.h"
-#include "analyze/paths/paths.h"
-#include "analyze/replay/replay.h"
+#include "reports/advise/advise.h"
+#include "reports/deps/deps.h"
+#include "reports/deps/paths.h"
+#include "reports/iterations/iterations.h"
+#include "reports/replay/replay.h"
 
 #define MAX_ROWS    20000 /* of a trace; bounds the time of one input */
 #define MAX_WINDOWS 64

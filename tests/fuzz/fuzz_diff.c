@@ -7,12 +7,12 @@
 
 #include <math.h>
 
-#include "analyze/diff/diff.h"
 #include "base/text/foreign.h"
 #include "base/text/json_read.h"
-#include "report/diff/diff.h"
-#include "report/page/diff.h"
-#include "report/page/page.h"
+#include "page/diff.h"
+#include "page/page.h"
+#include "reports/diff/diff.h"
+#include "reports/diff/print.h"
 
 #define MAX_ROWS 4000 /* of a trace; bounds the time of one input */
 #define RUNS     3    /* of a side */

@@ -7,11 +7,11 @@
 
 #include "target.h"
 
-#include "analyze/layers/trt_layer.h"
 #include "base/text/foreign.h"
 #include "base/text/json_read.h"
 #include "base/text/json_write.h"
 #include "base/text/utf8.h"
+#include "reports/layers/trt_layer.h"
 
 /* ---- Value by value ---- */
 

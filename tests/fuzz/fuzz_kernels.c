@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "analyze/kernels/kernels.h"
-#include "analyze/overlap/overlap.h"
+#include "reports/kernels/kernels.h"
+#include "reports/overlap/overlap.h"
 
 #define MAX_ROWS 20000 /* of a trace; bounds the time of one input */
 

@@ -5,14 +5,14 @@
 #include "mutate.h"
 #include "walk.h"
 
-#include "analyze/counters/counters.h"
-#include "analyze/layers/layers.h"
-#include "analyze/live/live.h"
-#include "analyze/memory/allocations.h"
-#include "analyze/memory/memory.h"
-#include "analyze/nvtx/result.h"
-#include "analyze/summary/summary.h"
-#include "analyze/summary/unified.h"
+#include "reports/counters/counters.h"
+#include "reports/layers/layers.h"
+#include "reports/live/live.h"
+#include "reports/memory/allocations.h"
+#include "reports/memory/memory.h"
+#include "reports/nvtx/result.h"
+#include "reports/summary/summary.h"
+#include "reports/summary/unified.h"
 
 #define MAX_ROWS 20000 /* of a trace; bounds the time of one input */
 

@@ -4,9 +4,9 @@
 #include "mutate.h"
 #include "walk.h"
 
-#include "analyze/timeline/timeline.h"
-#include "report/page/page.h"
-#include "report/page/timeline.h"
+#include "page/page.h"
+#include "page/timeline.h"
+#include "page/timeline/timeline.h"
 
 #define MAX_ROWS   20000 /* of a trace; bounds the time of one input */
 #define FEW_EVENTS 7

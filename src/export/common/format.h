@@ -16,8 +16,8 @@
 
 #include <stdio.h>
 
-#include "analyze/ranks/ranks.h"
 #include "export/rows/rows.h"
+#include "reports/ranks/ranks.h"
 
 /* A process whose rows come. */
 struct export_process {

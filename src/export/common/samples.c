@@ -7,8 +7,8 @@
 
 #include "base/data/arena.h"
 #include "base/text/utf8.h"
-#include "model/trace/ranges.h"
-#include "model/trace/reading.h"
+#include "profile/ranges.h"
+#include "profile/reading.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

@@ -14,7 +14,7 @@
  *
  * `;` separates frames, so in names it becomes `:`, and what acts
  * (base/text/foreign.h) becomes `?`. Memory: each different stack once, the ranges
- * (analyze/nvtx/spans.h), and the paths of nodes.
+ * (reports/nvtx/spans.h), and the paths of nodes.
  */
 #ifndef MP_EXPORT_FOLDED_FOLDED_H
 #define MP_EXPORT_FOLDED_FOLDED_H

@@ -13,11 +13,11 @@
 
 #include <miniprof/trace.h>
 
-#include "analyze/nvtx/nvtx.h"
 #include "base/data/buffer.h"
 #include "base/status.h"
-#include "model/nvtx/captured.h"
-#include "model/stacks/call_stacks.h"
+#include "profile/nvtx/captured.h"
+#include "profile/stacks/call_stacks.h"
+#include "reports/nvtx/nvtx.h"
 
 struct stacks {
     struct nvtx_spans spans;

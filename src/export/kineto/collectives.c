@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/ranks/ranks.h"
 #include "export/kineto/state.h"
+#include "reports/ranks/ranks.h"
 
 #include "base/poison.h"
 

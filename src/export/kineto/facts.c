@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
-#include "model/trace/definitions.h"
-#include "model/trace/reading.h"
+#include "profile/definitions.h"
+#include "profile/reading.h"
 
 #include "base/poison.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
-#include "model/trace/dense.h"
+#include "profile/dense.h"
 #include "trace/codec/schema.h"
 
 struct kineto_function {

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "analyze/ranks/ranks.h"
 #include "export/common/gzip.h"
 #include "export/kineto/state.h"
+#include "reports/ranks/ranks.h"
 
 #include "base/poison.h"
 

@@ -10,9 +10,9 @@
 #ifndef MP_EXPORT_KINETO_LAUNCHED_H
 #define MP_EXPORT_KINETO_LAUNCHED_H
 
-#include "analyze/deps/deps.h"
 #include "base/data/map.h"
 #include "base/status.h"
+#include "reports/deps/deps.h"
 
 /* Zeroed, it knows of nothing. */
 struct kineto_launched {

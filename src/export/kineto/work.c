@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/kernels/kernels.h"
 #include "export/kineto/state.h"
-#include "model/kernels/names.h"
+#include "profile/names/names.h"
+#include "reports/kernels/kernels.h"
 
 #include "base/poison.h"
 

@@ -1,8 +1,8 @@
 /* The layers of a run: NVTX ranges by path, with the work that they launched. */
 #include <string.h>
 
-#include "analyze/layers/layers.h"
 #include "export/lake/build.h"
+#include "reports/layers/layers.h"
 
 #include "base/poison.h"
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/advise/advise.h"
 #include "base/text/strings.h"
 #include "export/common/uuid.h"
 #include "export/lake/build.h"
+#include "reports/advise/advise.h"
 
 #include "base/poison.h"
 

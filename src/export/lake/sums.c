@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/common/statistics.h"
 #include "base/data/reserve.h"
 #include "export/lake/build.h"
+#include "profile/common/statistics.h"
 
 #include "base/poison.h"
 

@@ -18,7 +18,7 @@
 #include "base/data/map.h"
 #include "export/common/format.h"
 #include "export/nsys/schema.h"
-#include "model/stacks/call_stacks.h"
+#include "profile/stacks/call_stacks.h"
 #include "trace/codec/schema.h"
 
 /* A text of the process that comes: its numbers in StringIds; 0: none yet. */

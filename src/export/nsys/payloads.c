@@ -11,7 +11,7 @@
 #include "base/data/hash.h"
 #include "base/data/reserve.h"
 #include "export/nsys/build.h"
-#include "model/trace/reading.h"
+#include "profile/reading.h"
 
 #include "base/poison.h"
 

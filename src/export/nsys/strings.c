@@ -1,9 +1,9 @@
 /* Texts by number, as nsys's tables refer to them. A text is looked up once for each process. */
 #include <string.h>
 
-#include "analyze/common/source_names.h"
 #include "base/data/reserve.h"
 #include "export/nsys/build.h"
+#include "profile/common/source_names.h"
 
 #include "base/poison.h"
 

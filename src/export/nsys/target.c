@@ -5,7 +5,7 @@
 #include "base/text/utf8.h"
 #include "export/common/uuid.h"
 #include "export/nsys/build.h"
-#include "model/trace/reading.h"
+#include "profile/reading.h"
 
 #include "base/poison.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/nvtx/match.h"
+#include "profile/nvtx/match.h"
 
 /* A zeroed struct is ready for use. */
 struct nvvp_markers {

@@ -16,7 +16,7 @@
 #include "base/text/strings.h"
 #include "base/text/utf8.h"
 #include "export/nvvp/nvvp.h"
-#include "model/trace/definitions.h"
+#include "profile/definitions.h"
 
 #include "base/poison.h"
 

@@ -10,7 +10,7 @@
 #include "export/common/db.h"
 #include "export/nvvp/markers.h"
 #include "export/nvvp/schema.h"
-#include "model/trace/dense.h"
+#include "profile/dense.h"
 
 struct nvvp_writer {
     struct export_db db;

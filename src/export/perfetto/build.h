@@ -6,8 +6,8 @@
 #include "export/common/format.h"
 #include "export/perfetto/links.h"
 #include "export/perfetto/slices.h"
-#include "model/kernels/shapes.h"
-#include "model/stacks/call_stacks.h"
+#include "profile/names/shapes.h"
+#include "profile/stacks/call_stacks.h"
 
 /* Numbers of the processes after the first begin at multiples of it. */
 #define PROCESS_NUMBERS (UINT64_C(1) << 20)

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analyze/kernels/occupancy.h"
 #include "base/data/reserve.h"
 #include "export/perfetto/build.h"
+#include "reports/kernels/occupancy.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

@@ -9,7 +9,7 @@
 
 #include "base/data/reserve.h"
 #include "export/perfetto/build.h"
-#include "model/trace/reading.h"
+#include "profile/reading.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/advise/advise.h"
 #include "export/perfetto/build.h"
+#include "reports/advise/advise.h"
 
 #include "base/poison.h"
 

@@ -9,7 +9,7 @@
 #ifndef MP_EXPORT_PERFETTO_LINKS_H
 #define MP_EXPORT_PERFETTO_LINKS_H
 
-#include "analyze/deps/deps.h"
+#include "reports/deps/deps.h"
 
 /* Streams of which something is listed, at most. */
 #define LINKS_MAX 256

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/deps/deps.h"
 #include "base/data/reserve.h"
+#include "reports/deps/deps.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

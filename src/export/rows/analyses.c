@@ -157,7 +157,7 @@ uint32_t export_analyses_thread(const struct export_rows *rows, uint64_t thread)
     return DEPS_NONE;
 }
 
-/* A stream whose definition was lost has a lane of no context (analyze/deps/count.c). */
+/* A stream whose definition was lost has a lane of no context (reports/deps/count.c). */
 uint32_t export_analyses_stream(const struct export_rows *rows, uint64_t row,
                                 const struct export_place *place)
 {

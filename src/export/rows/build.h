@@ -16,8 +16,8 @@
 #include "base/data/buffer.h"
 #include "base/data/map.h"
 #include "export/rows/rows.h"
-#include "model/nvtx/match.h"
-#include "model/trace/quality.h"
+#include "profile/nvtx/match.h"
+#include "profile/quality.h"
 #include "trace/codec/schema.h"
 
 #define EXPORT_NO_COLUMN 0xFF

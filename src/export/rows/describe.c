@@ -5,7 +5,7 @@
 
 #include "export/rows/build.h"
 #include "export/rows/describe.h"
-#include "model/kernels/names.h"
+#include "profile/names/names.h"
 
 #include "base/poison.h"
 

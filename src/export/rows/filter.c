@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "export/rows/build.h"
-#include "model/trace/reading.h"
+#include "profile/reading.h"
 
 #include "base/poison.h"
 

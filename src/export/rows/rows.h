@@ -23,11 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/deps/deps.h"
-#include "analyze/iterations/iterations.h"
 #include "base/status.h"
-#include "model/kernels/shapes.h"
-#include "model/trace/set.h"
+#include "profile/names/shapes.h"
+#include "profile/set.h"
+#include "reports/deps/deps.h"
+#include "reports/iterations/iterations.h"
 
 /* What a row is of. */
 enum export_kind {
@@ -166,7 +166,7 @@ enum mp_status export_rows_thread(struct export_rows *rows, uint64_t number,
 /* The options that it was opened with. */
 const struct export_options *export_rows_options(const struct export_rows *rows);
 
-/* What was left out so far, as reports say it: `quality` of model/trace/quality.h. */
+/* What was left out so far, as reports say it: `quality` of profile/quality.h. */
 const struct quality *export_rows_quality(const struct export_rows *rows);
 
 #endif

@@ -1,6 +1,6 @@
 /* MINIPROF_QUERY=metrics: which metrics the GPUs of this machine have, as a trace.
  *
- * The program is one of ours (tools/miniprof/run/query.c). For each device it makes the primary
+ * The program is one of ours (src/run/query.c). For each device it makes the primary
  * context current and calls cuProfilerStart, at which the recorder asks that device. CUPTI 13.0
  * does not answer before there is a context. At the end the program calls cuProfilerStop, which
  * completes the file.

@@ -9,12 +9,12 @@
 
 #include <string.h>
 
-#include "screen/progress.h"
-#include "screen/screen.h"
-#include "screen/view_options.h"
+#include "cli/progress.h"
+#include "cli/screen.h"
+#include "cli/view_options.h"
 
-#include "common/command.c" /* NOLINT(bugprone-suspicious-include) */
-#include "common/options.c" /* NOLINT(bugprone-suspicious-include) */
+#include "cli/command.c" /* NOLINT(bugprone-suspicious-include) */
+#include "cli/options.c" /* NOLINT(bugprone-suspicious-include) */
 
 /* No terminal here. */
 void progress_end(void)

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "screen/progress.c" /* NOLINT(bugprone-suspicious-include) */
-#include "screen/size.c"     /* NOLINT(bugprone-suspicious-include) */
-#include "screen/wrap.c"     /* NOLINT(bugprone-suspicious-include) */
+#include "cli/progress.c" /* NOLINT(bugprone-suspicious-include) */
+#include "cli/size.c"     /* NOLINT(bugprone-suspicious-include) */
+#include "cli/wrap.c"     /* NOLINT(bugprone-suspicious-include) */
 
 static char printed[4096];
 static size_t printed_bytes;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/trace/trace.h"
+#include "reports/trace/trace.h"
 #include "unit/trace_fixture.h"
 
 static const char *const strings[] = {

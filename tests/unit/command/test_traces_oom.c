@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/trace/trace.h"
+#include "reports/trace/trace.h"
 #include "unit/failing_malloc.h"
 #include "unit/trace_fixture.h"
 

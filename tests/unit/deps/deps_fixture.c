@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/replay/replay.h"
+#include "reports/replay/replay.h"
 #include "unit/deps/deps_fixture.h"
 
-#include "analyze/iterations/iterations.h"
+#include "reports/iterations/iterations.h"
 
 #define US 1000u
 

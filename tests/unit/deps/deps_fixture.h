@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/deps/deps.h"
+#include "reports/deps/deps.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 

@@ -8,7 +8,7 @@
 
 #include "unit/deps/deps_fixture.h"
 
-#include "analyze/paths/paths.h"
+#include "reports/deps/paths.h"
 
 /* ---- Windows ---- */
 

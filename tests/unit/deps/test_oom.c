@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-#include "analyze/paths/paths.h"
-#include "analyze/replay/replay.h"
+#include "reports/deps/paths.h"
+#include "reports/replay/replay.h"
 #include "unit/failing_malloc.h"
 
 #define MAX_NAMES 64

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/paths/paths.h"
-#include "analyze/replay/replay.h"
+#include "reports/deps/paths.h"
+#include "reports/replay/replay.h"
 #include "unit/sweep.h"
 
 static uint64_t seed;

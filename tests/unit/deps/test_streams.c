@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/replay/replay.h"
+#include "reports/replay/replay.h"
 #include "unit/deps/deps_fixture.h"
 
 #define APART ON(9, 99) /* in a context of its own */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/replay/replay.h"
+#include "reports/replay/replay.h"
 
 #define E1 0xe1
 #define E2 0xe2

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/deps/deps.h"
 #include "base/data/varint.h"
 #include "export/perfetto/slices.h"
 #include "export/perfetto/zip.h"
+#include "reports/deps/deps.h"
 
 /* ---- Messages ---- */
 

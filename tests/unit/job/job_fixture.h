@@ -3,7 +3,7 @@
 #ifndef MP_TESTS_JOB_FIXTURE_H
 #define MP_TESTS_JOB_FIXTURE_H
 
-#include "analyze/job/job.h"
+#include "reports/job/job.h"
 #include "unit/job/play.h"
 
 struct job_scene {

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/advise/advise.h"
-#include "report/page/page.h"
+#include "page/page.h"
+#include "reports/advise/advise.h"
 #include "unit/failing_malloc.h"
 #include "unit/job/job_fixture.h"
 #include "unit/trace_fixture.h"

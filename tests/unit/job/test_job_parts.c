@@ -14,8 +14,8 @@
 
 #include "unit/deps/deps_fixture.h"
 
-#include "analyze/job/job.h"
-#include "analyze/replay/replay.h"
+#include "reports/job/job.h"
+#include "reports/replay/replay.h"
 
 static struct trace_process processes[2];
 static const struct trace_set set = {.processes = processes, .count = 2, .clock_count = 1};

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/advise/advise.h"
+#include "reports/advise/advise.h"
 #include "unit/job/job_fixture.h"
 #include "unit/sweep.h"
 #include "unit/trace_fixture.h"

@@ -2,7 +2,7 @@
 #ifndef MP_TESTS_ITERATIONS_FIXTURE_H
 #define MP_TESTS_ITERATIONS_FIXTURE_H
 
-#include "analyze/iterations/iterations.h"
+#include "reports/iterations/iterations.h"
 #include "unit/deps/deps_fixture.h"
 
 #define US 1000u

@@ -3,7 +3,7 @@
 #ifndef MP_TESTS_LAYERS_FIXTURE_H
 #define MP_TESTS_LAYERS_FIXTURE_H
 
-#include "analyze/layers/layers.h"
+#include "reports/layers/layers.h"
 #include "unit/deps/deps_fixture.h"
 
 #define PUSH  MP_nvtx_kind_push

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/counters/counters.h"
+#include "reports/counters/counters.h"
 #include "unit/failing_malloc.h"
 #include "unit/layers/counters_fixture.h"
 

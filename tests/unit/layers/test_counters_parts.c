@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/counters/counters.h"
+#include "reports/counters/counters.h"
 #include "unit/layers/counters_fixture.h"
 
 #define STEPS  20u

@@ -1,0 +1,173 @@
+/* Goes through the rows of traces and hands them to a format. What a trace lacks is said on stderr,
+ * and what is whole is written.
+ */
+#include "export/exports.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/endings.h"
+#include "cli/part_folder.h"
+#include "cli/progress.h"
+#include "cli/trace_args.h"
+
+#include "base/poison.h"
+
+struct writing {
+    struct export_job *job;
+    FILE *out; /* NULL: into a folder */
+    void *state;
+    int code;
+};
+
+int export_cannot_write(struct export_job *job)
+{
+    job->cannot_write = true;
+    return part_folder_stopped() ? EXIT_UNREADABLE : cannot_write(job->command, job->path);
+}
+
+/* Says what went wrong in a format or in reading. */
+static int fail(const struct writing *writing, const char *path, enum mp_status status,
+                struct mp_error *error)
+{
+    if (!error->status)
+        mp_error_set(error, status, "cannot read on: %s", mp_status_name(status));
+    return fail_on_trace(writing->job->command, path, error);
+}
+
+static int fail_on_output(const struct writing *writing, const struct export_process *process,
+                          enum mp_status status, struct mp_error *error)
+{
+    writing->job->cannot_write = status == MP_ERR_IO;
+    return fail(writing, process->who->path, status, error);
+}
+
+static int write_rows(struct writing *writing, const struct export_process *process)
+{
+    const struct export_format *format = writing->job->format;
+    struct mp_error error = {.status = MP_OK};
+    struct export_row row;
+    enum mp_status status;
+
+    while ((status = export_rows_next(process->rows, &row)) == MP_OK) {
+        errno = 0;
+        status = format->row(writing->state, &row);
+        if (status == MP_ERR_IO || part_folder_stopped() || (writing->out && ferror(writing->out)))
+            return export_cannot_write(writing->job);
+        if (status != MP_OK)
+            break;
+    }
+    return status == MP_END ? EXIT_FINE : fail(writing, process->who->path, status, &error);
+}
+
+/* What the trace lacks. */
+static void tell(struct writing *writing, const struct export_process *process)
+{
+    const struct export_analyses *analyses = export_rows_analyses(process->rows);
+    const struct export_job *job = writing->job;
+    char text[QUALITY_TEXT_BYTES];
+
+    if (*quality_describe(export_rows_quality(process->rows), text, sizeof text)) {
+        complain(job->command, "'%s': %s", process->who->path, text);
+        writing->code = EXIT_FINDINGS;
+    }
+    if (job->options.analyses && !analyses->known)
+        complain(job->command, "'%s': without iterations and critical paths: %s",
+                 process->who->path, analyses->why_not);
+}
+
+static int write_process(struct writing *writing, struct export_process *process)
+{
+    const struct export_job *job = writing->job;
+    struct mp_error error = {.status = MP_OK};
+    enum mp_status status = export_rows_open(process->trace, &job->options, &process->rows, &error);
+    int code;
+
+    if (status != MP_OK)
+        return fail(writing, process->who->path, status, &error);
+    if (job->format->process)
+        status = job->format->process(writing->state, process, &error);
+    code = status ? fail_on_output(writing, process, status, &error) : write_rows(writing, process);
+    if (code == EXIT_FINE && job->format->process_end) {
+        status = job->format->process_end(writing->state, &error);
+        code = status ? fail_on_output(writing, process, status, &error) : code;
+    }
+    if (!job->own_progress)
+        progress_end();
+    if (code == EXIT_FINE)
+        tell(writing, process);
+    export_rows_close(process->rows);
+    return code;
+}
+
+static int write_processes(struct writing *writing)
+{
+    const struct export_job *job = writing->job;
+    int code = EXIT_FINE;
+
+    for (size_t i = 0; i < job->count && code < EXIT_USAGE; i++) {
+        struct export_process process = {.options = &job->options,
+                                         .set = job->set,
+                                         .who = &job->processes[i],
+                                         .number = i,
+                                         .ranks = job->ranks,
+                                         .ranks_process = job->ranks_process + (uint32_t)i,
+                                         .count = job->count};
+
+        process.trace = open_trace(job->command, process.who->path);
+        if (!process.trace)
+            return EXIT_UNREADABLE;
+        if (!job->own_progress)
+            progress_begin(process.who->path);
+        code = write_process(writing, &process);
+        if (!job->own_progress)
+            progress_end();
+        mp_trace_close(process.trace);
+    }
+    return code;
+}
+
+static int write_all(struct writing *writing, const char *folder)
+{
+    const struct export_job *job = writing->job;
+    const struct export_format *format = job->format;
+    struct mp_error error = {.status = MP_OK};
+    enum mp_status status = MP_OK;
+    int code;
+
+    if (job->weight)
+        status = format->set(writing->state, "weight", job->weight, &error);
+    if (status == MP_OK && job->frames)
+        status = format->set(writing->state, "frames", job->frames, &error);
+    if (status == MP_OK && format->begin)
+        status = format->begin(writing->state, writing->out, folder ? folder : job->path,
+                               job->count, &error);
+    if (status != MP_OK)
+        return fail(writing, job->path, status, &error);
+    code = write_processes(writing);
+    if (code < EXIT_USAGE && format->end) {
+        status = format->end(writing->state, &error);
+        if (status != MP_OK)
+            code = fail(writing, job->path, status, &error);
+    }
+    return code >= EXIT_USAGE ? code : writing->code;
+}
+
+int export_write(struct export_job *job, FILE *out, const char *folder)
+{
+    struct writing writing = {.job = job, .out = out, .state = calloc(1, job->format->state_bytes)};
+    int code;
+
+    if (!writing.state) {
+        complain(job->command, "out of memory");
+        return EXIT_UNREADABLE;
+    }
+    code = write_all(&writing, folder);
+    if (job->format->release)
+        job->format->release(writing.state);
+    free(writing.state);
+    return code;
+}

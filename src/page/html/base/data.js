@@ -1,0 +1,86 @@
+// The documents and columns that stand in the page (src/page/page.h, page/timeline.h).
+
+function readDocuments() {
+    return [...document.querySelectorAll('script[type="application/json"]')].map((script) => ({
+        id: script.id.replace(/^doc-/, ""),
+        title: script.dataset.title,
+        value: JSON.parse(script.textContent),
+    }));
+}
+
+// The documents by process: {summary, processes: [documents of the first, ...]}. A page of one
+// process has no summary, and its documents have plain names; else they are called p1_overview,
+// p2_overview and so on. If the processes are ranks of one job, {job: {deps, advice}}.
+function readParts() {
+    const all = readDocuments();
+    const summary = all.find(({ id }) => id === "processes")?.value || null;
+    if (!summary) return { summary, processes: [all] };
+    const processes = summary.processes.map((row, i) =>
+        all
+            .filter(({ id }) => id.startsWith(`p${i + 1}_`))
+            .map((doc) => ({ ...doc, id: doc.id.replace(/^p\d+_/, "") })),
+    );
+    const own = Object.fromEntries(all.map(({ id, value }) => [id, value]));
+    const job = own.job ? { deps: own.job, advice: own.job_advise } : null;
+    return { summary, processes, job };
+}
+
+// Longer numbers than a double holds are strings of digits.
+function relativeTo(origin, value) {
+    return Number(BigInt.asIntN(64, BigInt(value) - BigInt(origin)));
+}
+
+const BASE64 = (() => {
+    const values = new Uint8Array(128);
+    const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (let i = 0; i < digits.length; i++) values[digits.charCodeAt(i)] = i;
+    return values;
+})();
+
+// Several times as fast as atob, which makes a string of it first.
+function decodeBase64(text) {
+    const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+    const bytes = new Uint8Array((text.length / 4) * 3 - padding);
+    for (let at = 0, out = 0; at < text.length; at += 4) {
+        const bits =
+            (BASE64[text.charCodeAt(at)] << 18) |
+            (BASE64[text.charCodeAt(at + 1)] << 12) |
+            (BASE64[text.charCodeAt(at + 2) & 127] << 6) |
+            BASE64[text.charCodeAt(at + 3) & 127];
+        bytes[out++] = bits >> 16;
+        bytes[out++] = bits >> 8; // past the end for padding: ignored
+        bytes[out++] = bits;
+    }
+    return bytes;
+}
+
+// Reads LEB128 numbers one after the other.
+class Numbers {
+    constructor(bytes) {
+        this.bytes = bytes;
+        this.at = 0;
+    }
+
+    next() {
+        const bytes = this.bytes;
+        let byte = bytes[this.at++];
+        if (byte < 128) return byte;
+        let value = byte & 127;
+        let scale = 128;
+        do {
+            byte = bytes[this.at++];
+            value += (byte & 127) * scale; // not <<, which ends at 32 bits
+            scale *= 128;
+        } while (byte >= 128);
+        return value;
+    }
+
+    nextSigned() {
+        const value = this.next();
+        return value % 2 ? -(value + 1) / 2 : value / 2;
+    }
+
+    nextByte() {
+        return this.bytes[this.at++];
+    }
+}

@@ -1,0 +1,246 @@
+// The pictures of a comparison (src/page/diff.h): latencies of both sides one by one and by
+// rank, and what has the greatest effect.
+
+const SIDES = ["a", "b"];
+const SIDE_COLORS = { a: "--accent", b: "--wait" };
+const EFFECT_ROWS = 15;
+
+// Long numbers are strings in a page.
+function numberOf(value) {
+    return isNothing(value) ? null : Number(value);
+}
+
+function signedTime(ns) {
+    return (ns > 0 ? "+" : "") + formatTime(ns);
+}
+
+function signedPercent(percent) {
+    return (percent > 0 ? "+" : "") + formatPercent(percent);
+}
+
+function share(part, whole) {
+    return whole > 0 ? (part / whole) * 100 : null;
+}
+
+// ---- Iterations ----
+
+// Which run of a side iteration `number` is of, and its number there; both from 1.
+function placeOfIteration(side, number) {
+    let run = 0;
+    let left = number;
+    while (run + 1 < side.runs.length && left > side.runs[run].iterations)
+        left -= side.runs[run++].iterations;
+    return { run: run + 1, iteration: left };
+}
+
+// How latencies are shown: as times, or each side's against its own P50, so that tails compare.
+function timeScale() {
+    return { of: () => Number, format: formatTick, title: "Latency" };
+}
+
+function relativeScale({ a, b }) {
+    const usual = { a: Number(a.p50_ns), b: Number(b.p50_ns) };
+    return {
+        of: (side) => (ns) => share(Number(ns), usual[side]),
+        format: (percent) => `${Number(percent.toFixed(2))} %`,
+        title: "Latency in percent of the side's P50",
+    };
+}
+
+// One row of x for both sides; a side has null where it has no iteration of that number.
+function joinedIterations(latencies, scale) {
+    const of = SIDES.map((side) => {
+        const { iterations, latencies_ns } = latencies[side];
+        const shown = latencies_ns.map(scale.of(side));
+        return new Map(iterations.map((number, i) => [number, shown[i]]));
+    });
+    const numbers = [...new Set(of.flatMap((map) => [...map.keys()]))].sort((a, b) => a - b);
+    return [numbers, ...of.map((map) => numbers.map((number) => map.get(number) ?? null))];
+}
+
+function sideSeries(options) {
+    return SIDES.map((side) => ({
+        label: side.toUpperCase(),
+        color: SIDE_COLORS[side],
+        ...options,
+    }));
+}
+
+function eachChart(latencies, scale) {
+    return makeChart({
+        title: `${scale.title}: each iteration`,
+        labelX: "iteration",
+        data: joinedIterations(latencies, scale),
+        series: sideSeries({ points: true }),
+        formatX: formatCount,
+        formatY: scale.format,
+    });
+}
+
+// ---- By rank ----
+
+// Each step to the right leaves a tenth as many iterations above: P0, P90, P99, P99.9, ... The
+// longest one, P100, is as far behind the last as that is above its half.
+function tailScale(percents) {
+    const scale = percents.slice(0, -1).map((percent) => -Math.log10(1 - percent / 100));
+    return [...scale, scale[scale.length - 1] + Math.log10(2)];
+}
+
+function percentName(percent) {
+    return percent === 100 ? "longest" : `P${Number(percent.toFixed(3))}`;
+}
+
+function rankChart(latencies, scale) {
+    const { percents } = latencies;
+    const ranks = tailScale(percents);
+    const names = new Map(ranks.map((x, i) => [x, percentName(percents[i])]));
+    const marked = [50, 90, 99, 99.9, 99.99, 99.999, 100];
+    return makeChart({
+        title: `${scale.title}: by rank`,
+        labelX: "rank",
+        data: [ranks, ...SIDES.map((side) => latencies[side].percentiles_ns.map(scale.of(side)))],
+        series: sideSeries({}),
+        splitsX: ranks.filter((x, i) => marked.includes(percents[i])),
+        formatX: (x) => names.get(x) ?? "",
+        formatY: scale.format,
+    });
+}
+
+// Both charts, and a choice of their scale.
+function latencyCharts(latencies, iterations) {
+    const pairs = [timeScale(), relativeScale(iterations)].map((scale, index) =>
+        el(
+            "div",
+            { class: "columns", hidden: index > 0 },
+            eachChart(latencies, scale),
+            rankChart(latencies, scale),
+        ),
+    );
+    const select = el(
+        "select",
+        {
+            id: "latency-scale",
+            onchange: () => pairs.forEach((pair, i) => (pair.hidden = i !== select.selectedIndex)),
+        },
+        ["time", "percent of the side's P50"].map((text) => el("option", null, text)),
+    );
+    return el(
+        "div",
+        null,
+        el("div", { class: "tools" }, el("label", { for: "latency-scale" }, "Latency as"), select),
+        pairs,
+    );
+}
+
+const PERCENTS_IN_TABLE = new Set([0, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 100]);
+
+function percentileRows(latencies) {
+    const [a, b] = SIDES.map((side) => latencies[side].percentiles_ns.map(Number));
+    return latencies.percents
+        .map((percent, i) => ({
+            percent,
+            row: {
+                rank: percent === 0 ? "shortest" : percentName(percent),
+                A_ns: a[i],
+                B_ns: b[i],
+                difference_ns: b[i] - a[i],
+                difference_percent: share(b[i] - a[i], a[i]),
+            },
+        }))
+        .filter(({ percent }) => PERCENTS_IN_TABLE.has(percent))
+        .map(({ row }) => row);
+}
+
+// ---- Effects ----
+
+// What a row does to an iteration: the shift that its interval is of, or all of its time.
+function effectOf({ name, change, difference_ns, shift_ns, low_ns, high_ns }) {
+    const value = Number(difference_ns);
+    if (change === "added" || change === "removed")
+        return { name, value, low: null, high: null, words: change };
+    const [low, high] = [Number(low_ns), Number(high_ns)];
+    const words = `${signedTime(low)} to ${signedTime(high)}`;
+    return { name, value: Number(shift_ns), low, high, words };
+}
+
+function greatest(effects) {
+    return effects.sort((x, y) => Math.abs(y.value) - Math.abs(x.value)).slice(0, EFFECT_ROWS);
+}
+
+function rowEffects(rows) {
+    return greatest(
+        rows.filter(({ change }) => change !== "unchanged" && change !== "unknown").map(effectOf),
+    );
+}
+
+// The parts that add up to the latency (docs/iterations.md): their differences to its difference.
+function partEffects({ quantities, iterations }) {
+    const usual = Number(iterations.a.mean_ns);
+    const isPart = ({ quantity }) => /^(busy|others|idle_.+)_ns$/.test(quantity);
+    const effectOfPart = ({ name, difference }) => {
+        const value = Number(difference);
+        const percent = share(value, usual);
+        const words = percent === null ? "" : signedPercent(percent);
+        return { name, value, low: null, high: null, words };
+    };
+    return greatest(
+        quantities
+            .filter(isPart)
+            .map(effectOfPart)
+            .filter(({ value }) => value),
+    );
+}
+
+// The greatest of all effects that a view shows: its bars share one scale.
+function scaleOf(...lists) {
+    return Math.max(
+        ...lists
+            .flat()
+            .flatMap(({ value, low, high }) => [value, low ?? 0, high ?? 0].map(Math.abs)),
+        1e-9,
+    );
+}
+
+// Slower goes to the right from the middle, faster to the left.
+function effectBar({ value, low, high }, most) {
+    const place = (ns) => 50 + (ns / most) * 50;
+    const box = (kind, from, to) => {
+        const element = el("div", { class: kind });
+        element.style.left = `${Math.min(from, to).toFixed(2)}%`;
+        element.style.width = `${Math.abs(to - from).toFixed(2)}%`;
+        return element;
+    };
+    return el(
+        "div",
+        { class: "effect" },
+        box(value > 0 ? "effect-bar slower" : "effect-bar faster", 50, place(value)),
+        low === null ? null : box("effect-range", place(low), place(high)),
+    );
+}
+
+// `words`: what stands behind the difference; `most`: scaleOf.
+function effectBars(title, words, effects, most) {
+    if (!effects.length) return null;
+    const shorts = namesApart(effects.map(({ name }) => name));
+    const rowOf = (effect, index) => [
+        el("th", { class: "name", scope: "row", title: effect.name }, shorts[index]),
+        el(
+            "td",
+            { class: "number" },
+            signedTime(effect.value),
+            el("span", { class: "interval" }, ` ${effect.words}`),
+        ),
+        el("td", { "aria-hidden": "true" }, effectBar(effect, most)),
+    ];
+    const heads = [
+        el("th", { scope: "col", class: "name" }, "Name"),
+        el("th", { scope: "col", class: "number" }, `B less A, ${words}`),
+        el("th", { "aria-hidden": "true", class: "ways" }, "faster ← | → slower"),
+    ];
+    return el(
+        "section",
+        null,
+        el("h2", null, title),
+        plainTable({ class: "bars effects", "aria-label": title }, heads, effects.map(rowOf)),
+    );
+}

@@ -1,0 +1,41 @@
+/* What a page of several processes says of their job, if their operations of NCCL match: the
+ * document `job` is what `deps --json` prints of the folder, `job_advise` what `advise --json`
+ * prints first. In the time line the critical path is then that of the job, and each
+ * process has a document `peers`: how long its kernels of NCCL waited for peers, from their begin
+ * on, as recorded.
+ *
+ *     {"events": [number in the time line, ...], "waiting_ns": [...]}
+ */
+#ifndef MP_PAGE_JOB_H
+#define MP_PAGE_JOB_H
+
+#include "base/status.h"
+#include "page/timeline/timeline.h"
+#include "reports/job/job.h"
+#include "reports/ranks/print.h"
+
+struct html_page;
+
+struct html_job {
+    struct job job; /* linked and without the costs of recording */
+    struct ranks_report ranks;
+    struct deps_windows windows;    /* of the job */
+    struct deps_windows iterations; /* of its first rank; none: `no_iterations` says why */
+    struct mp_error no_iterations;
+    uint64_t *critical; /* by activity of the job, ns; html_job_add fills both; owned */
+    uint64_t *peers;
+};
+
+/* Adds the two documents of the job. MP_ERR_MEMORY. */
+enum mp_status html_job_add(struct html_page *page, struct html_job *job);
+
+/* The critical path by activity of the graph of the set's process `process` alone, of which there
+ * are `count`; nothing if it is not of the job. */
+void html_job_path(const struct html_job *job, size_t process, uint64_t *critical, size_t count);
+
+/* Adds the document `peers` of a process with that graph. MP_ERR_MEMORY. */
+enum mp_status html_job_add_peers(struct html_page *page, const struct html_job *job,
+                                  size_t process, const struct timeline *timeline,
+                                  const struct deps *deps, const char *prefix);
+
+#endif

@@ -1,0 +1,54 @@
+/* A page that holds documents: one HTML file that contains everything it needs.
+ *
+ *     struct html_page page;
+ *     MP_TRY(html_page_begin(&page, out, &error));
+ *     html_page_json(&page, "summary", "Summary", text, bytes);
+ *     html_page_blob(&page, "events", data, size);
+ *     MP_TRY(html_page_end(&page, &error));
+ *
+ * The parts around the documents come from src/page/html: a template, style sheets and scripts.
+ * tools/dev/embed puts them together when miniprof is built (assets.h). Data of a trace goes only
+ * into documents, where a browser takes it for data, not for markup:
+ *
+ *     <script type="application/json" id="doc-summary" data-title="Summary">...</script>
+ *     <script type="text/plain" id="blob-events">base64</script>
+ *
+ * In JSON <, > and & are written as \u003c and so on, and each character that acts
+ * (base/text/foreign.h) as `?`. Numbers of more than 15 digits, which a script cannot hold exactly,
+ * are written as strings. Output errors are the stream's (ferror).
+ */
+#ifndef MP_PAGE_PAGE_H
+#define MP_PAGE_PAGE_H
+
+#include <miniprof/status.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct html_page {
+    FILE *out; /* not owned */
+};
+
+/* Writes everything that stands before the documents. MP_ERR_MEMORY: then nothing is written. */
+enum mp_status html_page_begin(struct html_page *page, FILE *out, struct mp_error *error);
+
+/* Adds a JSON document. `id` is of letters, digits and _; `title` is plain text of ours. */
+void html_page_json(struct html_page *page, const char *id, const char *title, const char *text,
+                    size_t bytes);
+
+/* Adds bytes. */
+void html_page_blob(struct html_page *page, const char *id, const uint8_t *data, size_t size);
+
+/* Writes everything that stands behind the documents. MP_ERR_MEMORY: the page is not whole. */
+enum mp_status html_page_end(struct html_page *page, struct mp_error *error);
+
+/* The two encodings alone. */
+void html_put_json(FILE *out, const char *text, size_t bytes);
+void html_put_base64(FILE *out, const uint8_t *data, size_t size);
+
+/* The other public parts of this family. */
+#include "page/diff.h"
+#include "page/job.h"
+#include "page/report.h"
+
+#endif

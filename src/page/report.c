@@ -1,0 +1,167 @@
+/* Puts the part of a page about one trace together, and a page of that part alone. Each document is
+ * printed into memory first, so that the page holds the whole document, or a note that says why the
+ * trace has none. If there is no memory for a document, there is no page.
+ */
+#include "page/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/data/memory_file.h"
+#include "page/analyses.h"
+#include "page/documents.h"
+#include "page/page.h"
+
+#include "base/poison.h"
+
+static enum mp_status add_document(struct html_page *page, const struct html_document *document,
+                                   struct html_material *material, const char *prefix)
+{
+    char id[HTML_ID_BYTES];
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = memory_file_open(&text, &bytes);
+    struct mp_error error = {.status = MP_OK};
+    enum mp_status status;
+
+    if (!memory)
+        return MP_ERR_MEMORY;
+    if (document->needs_times && quality_gap(&material->deps.quality))
+        status =
+            mp_error_set(&error, MP_ERR_ARGUMENT, "%s", quality_gap(&material->deps.quality)->why);
+    else
+        status = document->print(memory, material, &error);
+    if (status && status != MP_ERR_MEMORY) {
+        rewind(memory);
+        html_print_note(memory, error.status ? error.text : mp_status_name(status));
+        status = MP_OK;
+    }
+    if (fclose(memory) != 0) /* its errors stay until then */
+        status = MP_ERR_MEMORY;
+    snprintf(id, sizeof id, "%s%s", prefix, document->id);
+    if (!status)
+        html_page_json(page, id, document->title, text, bytes);
+    free(text);
+    return status;
+}
+
+/* ---- What they are made of ---- */
+
+static enum mp_status find_path(struct html_material *material)
+{
+    MP_TRY(deps_result_init(&material->deps, &material->result));
+    material->critical = calloc((size_t)material->deps.count + 1, sizeof *material->critical);
+    if (!material->critical)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < material->windows.count; i++)
+        deps_path(&material->deps, &material->windows.items[i], &material->result,
+                  material->critical);
+    return MP_OK;
+}
+
+static enum mp_status load(struct html_material *material, uint64_t events, struct mp_error *error)
+{
+    const struct deps_options graph = {.style = material->style, .fronts = true};
+    struct timeline_options lines = {.style = material->style, .max = events};
+
+    MP_TRY(deps_load(material->trace, &graph, &material->deps, error));
+    material->deps.quality.only = material->range;
+    MP_TRY(deps_windows_ranges(&material->deps, material->range, &material->windows, error));
+    MP_TRY(html_iterations_find(material, error));
+    lines.range = material->range ? ranges_find(&material->deps.ranges, material->range) : NULL;
+    MP_TRY(timeline_build(&material->timeline, material->trace, &material->deps, &lines, error));
+    MP_TRY(find_path(material));
+    html_advise(material);
+    return html_kinds_build(&material->kinds, &material->timeline);
+}
+
+static void unload(struct html_material *material)
+{
+    html_kinds_free(&material->kinds);
+    timeline_free(&material->timeline);
+    html_iterations_free(material);
+    memory_free(&material->memory);
+    counters_lines_free(&material->counters);
+    free(material->critical);
+    deps_result_free(&material->result);
+    deps_windows_free(&material->windows);
+    deps_free(&material->deps);
+}
+
+/* Adds a blob that was packed with `status`, and gives it back. */
+static enum mp_status add_blob(struct html_page *page, const char *prefix, const char *name,
+                               struct mp_buffer *blob, enum mp_status status)
+{
+    char id[HTML_ID_BYTES];
+
+    snprintf(id, sizeof id, "%s%s", prefix, name);
+    if (!status)
+        html_page_blob(page, id, blob->data, blob->size);
+    mp_buffer_free(blob);
+    return status;
+}
+
+static enum mp_status add_columns(struct html_page *page, const struct html_material *material,
+                                  const char *prefix)
+{
+    struct mp_buffer blob = {.data = NULL};
+    enum mp_status status = html_timeline_pack(&blob, &material->timeline, &material->deps,
+                                               &material->kinds, material->critical);
+
+    MP_TRY(add_blob(page, prefix, "timeline", &blob, status));
+    if (!material->counters.count)
+        return MP_OK;
+    status = html_pack_counter_lines(&blob, &material->counters, material->timeline.origin);
+    return add_blob(page, prefix, "counter_lines", &blob, status);
+}
+
+static enum mp_status write_part(struct html_page *page, struct html_material *material,
+                                 const struct html_report_options *options, const char *prefix,
+                                 struct mp_error *error)
+{
+    MP_TRY(load(material, options->events, error));
+    for (size_t i = 0; i < html_document_count; i++)
+        MP_TRY(add_document(page, &html_documents[i], material, prefix));
+    if (options->job) {
+        html_job_path(options->job, options->process, material->critical, material->deps.count);
+        MP_TRY(html_job_add_peers(page, options->job, options->process, &material->timeline,
+                                  &material->deps, prefix));
+    }
+    return add_columns(page, material, prefix);
+}
+
+enum mp_status html_report_part(struct html_page *page, struct mp_trace *trace,
+                                const struct html_report_options *options, const char *prefix,
+                                struct html_report_result *result, struct mp_error *error)
+{
+    struct html_material material = {
+        .trace = trace,
+        .range = options->range,
+        .style = options->style,
+    };
+    enum mp_status status;
+
+    *error = (struct mp_error){.status = MP_OK};
+    status = write_part(page, &material, options, prefix, error);
+    *result = (struct html_report_result){
+        .events = material.timeline.event_count,
+        .left_out = material.timeline.left_out_late + material.timeline.left_out_deep,
+    };
+    quality_describe(&material.deps.quality, result->warning, sizeof result->warning);
+    unload(&material);
+    if (status && !error->status)
+        mp_error_set(error, status, "cannot make a page: %s", mp_status_name(status));
+    return status;
+}
+
+enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
+                                 const struct html_report_options *options,
+                                 struct html_report_result *result, struct mp_error *error)
+{
+    struct html_page page;
+
+    *result = (struct html_report_result){.events = 0};
+    MP_TRY(html_page_begin(&page, out, error));
+    MP_TRY(html_report_part(&page, trace, options, "", result, error));
+    return html_page_end(&page, error);
+}

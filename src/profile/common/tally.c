@@ -1,0 +1,117 @@
+/* Count, sum, least and greatest of durations by id. This is the inner loop of every summary, so
+ * ids index an array and no name is touched.
+ */
+#include "profile/common/tally.h"
+
+#include "base/poison.h"
+
+void tallies_init(struct tallies *tallies, size_t limit)
+{
+    *tallies = (struct tallies){.beyond = 0};
+    dense_init(&tallies->items, sizeof(struct tally), limit);
+}
+
+void tallies_free(struct tallies *tallies)
+{
+    dense_free(&tallies->items);
+}
+
+void tally_merge(struct tally *into, const struct tally *from)
+{
+    if (!from->calls)
+        return;
+    if (!into->calls || from->min < into->min)
+        into->min = from->min;
+    if (from->max > into->max)
+        into->max = from->max;
+    into->calls += from->calls;
+    into->total += from->total;
+}
+
+static inline void tally_one(struct tally *tally, uint64_t duration)
+{
+    tally->min = duration < tally->min || !tally->calls ? duration : tally->min;
+    tally->max = duration > tally->max ? duration : tally->max;
+    tally->total += duration;
+    tally->calls++;
+}
+
+static void tally_doubtful(struct tallies *tallies, struct tally *tally,
+                           const struct tally_rows *rows, uint32_t row)
+{
+    uint64_t duration = rows->durations[row];
+    uint64_t calls = rows->batches ? rows->batches[row] : 1;
+
+    if (!rows->starts[row])
+        tallies->unknown_times++;
+    else if ((int64_t)duration < 0)
+        tallies->reversed_times++;
+    else if (calls <= 1)
+        tally_one(tally, duration); /* begins and ends in the same nanosecond, or is of a range */
+    else {
+        struct tally batch = tally_of(duration, calls);
+        tally_merge(tally, &batch);
+    }
+}
+
+static void add_all(struct tallies *tallies, const struct tally_rows *rows)
+{
+    struct tally *items = tallies->items.items;
+    const uint64_t limit = tallies->items.count;
+
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint64_t id = rows->ids[i] < limit ? rows->ids[i] : 0;
+        uint64_t duration = rows->durations[i];
+
+        if (__builtin_expect(!rows->starts[i] || (int64_t)duration <= 0 || rows->batches, 0))
+            tally_doubtful(tallies, &items[id], rows, i);
+        else
+            tally_one(&items[id], duration);
+    }
+}
+
+static void add_range(struct tallies *tallies, const struct tally_rows *rows,
+                      const struct capture_range *range)
+{
+    struct tally *items = tallies->items.items;
+    const uint64_t limit = tallies->items.count;
+
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint64_t id = rows->ids[i] < limit ? rows->ids[i] : 0;
+        uint64_t start = rows->starts[i];
+        bool inside = rows->correlations ? range_has_work(range, rows->correlations[i], start)
+                                         : range_has_call(range, start);
+        if (inside)
+            tally_doubtful(tallies, &items[id], rows, i);
+    }
+}
+
+/* Grows the items up to the greatest id of the rows, as far as the limit allows. */
+static enum mp_status reach_ids(struct tallies *tallies, const struct tally_rows *rows)
+{
+    uint64_t max = 0;
+    enum mp_status status;
+
+    for (uint32_t i = 0; i < rows->count; i++)
+        max = rows->ids[i] > max ? rows->ids[i] : max;
+    status = dense_reach(&tallies->items, max);
+    if (status != MP_ERR_LIMIT)
+        return status;
+    MP_TRY(dense_reach(&tallies->items, 0));
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (dense_reach(&tallies->items, rows->ids[i]) == MP_ERR_LIMIT)
+            tallies->beyond++;
+    }
+    return MP_OK;
+}
+
+enum mp_status tallies_add(struct tallies *tallies, const struct tally_rows *rows,
+                           const struct capture_range *range)
+{
+    MP_TRY(reach_ids(tallies, rows));
+    if (range)
+        add_range(tallies, rows, range);
+    else
+        add_all(tallies, rows);
+    return MP_OK;
+}

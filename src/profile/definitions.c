@@ -1,0 +1,259 @@
+/* Collects the definition tables while a cursor passes over the trace, and looks ids up. An id
+ * beyond what a file with so many bytes can hold is ignored, so that a forged id cannot allocate
+ * memory. Holes of a sparse file do not count: nobody had to write them.
+ */
+#include "profile/definitions.h"
+
+#include <string.h>
+
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+size_t definitions_limit(const struct mp_trace *trace)
+{
+    uint64_t limit = mp_trace_data_bytes(trace) + MP_MAX_CHUNK_ROWS;
+
+    return limit < SIZE_MAX / 64 ? (size_t)limit : SIZE_MAX / 64;
+}
+
+void definitions_init(struct definitions *definitions, const struct mp_trace *trace)
+{
+    size_t limit = definitions_limit(trace);
+
+    *definitions = (struct definitions){.refused = 0};
+    dense_init(&definitions->strings, sizeof(struct definition_string), limit);
+    dense_init(&definitions->threads, sizeof(struct definition_thread), limit);
+    dense_init(&definitions->devices, sizeof(struct definition_device), limit);
+    dense_init(&definitions->streams, sizeof(struct definition_stream), limit);
+    dense_init(&definitions->functions, sizeof(struct definition_function), limit);
+    dense_init(&definitions->shapes, sizeof(struct definition_shape), limit);
+    dense_init(&definitions->nodes, sizeof(struct definition_node), limit);
+    dense_init(&definitions->paths, sizeof(struct definition_path), limit);
+}
+
+void definitions_raise_limit(struct definitions *definitions, const struct mp_trace *trace)
+{
+    size_t limit = definitions_limit(trace);
+
+    definitions->strings.limit = limit;
+    definitions->threads.limit = limit;
+    definitions->devices.limit = limit;
+    definitions->streams.limit = limit;
+    definitions->functions.limit = limit;
+    definitions->shapes.limit = limit;
+    definitions->nodes.limit = limit;
+    definitions->paths.limit = limit;
+}
+
+void definitions_free(struct definitions *definitions)
+{
+    mp_arena_free(&definitions->text);
+    dense_free(&definitions->strings);
+    dense_free(&definitions->threads);
+    dense_free(&definitions->devices);
+    dense_free(&definitions->streams);
+    dense_free(&definitions->functions);
+    dense_free(&definitions->shapes);
+    dense_free(&definitions->nodes);
+    dense_free(&definitions->paths);
+}
+
+/* ---- Filling ---- */
+
+static enum mp_status take_string(struct definitions *d, const struct mp_batch *batch, uint32_t row,
+                                  void *item)
+{
+    struct definition_string *string = item;
+    uint32_t begin = row ? batch->text_end[row - 1] : 0;
+
+    string->bytes = batch->text_end[row] - begin;
+    string->text = mp_arena_copy(&d->text, batch->text + begin, string->bytes);
+    string->readable = NULL;
+    string->nvprof = NULL;
+    return string->text ? MP_OK : MP_ERR_MEMORY;
+}
+
+#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
+
+static enum mp_status take_thread(struct definitions *d, const struct mp_batch *batch, uint32_t row,
+                                  void *item)
+{
+    struct definition_thread *thread = item;
+
+    (void)d;
+    *thread = (struct definition_thread){CELL(thread, tid), CELL(thread, name), true};
+    return MP_OK;
+}
+
+static enum mp_status take_device(struct definitions *d, const struct mp_batch *batch, uint32_t row,
+                                  void *item)
+{
+    struct definition_device *device = item;
+
+    (void)d;
+    *device = (struct definition_device){CELL(device, name), true};
+    return MP_OK;
+}
+
+static enum mp_status take_stream(struct definitions *d, const struct mp_batch *batch, uint32_t row,
+                                  void *item)
+{
+    struct definition_stream *stream = item;
+
+    (void)d;
+    *stream = (struct definition_stream){CELL(stream, stream), CELL(stream, context),
+                                         CELL(stream, device), true};
+    return MP_OK;
+}
+
+static enum mp_status take_function(struct definitions *d, const struct mp_batch *batch,
+                                    uint32_t row, void *item)
+{
+    struct definition_function *function = item;
+
+    (void)d;
+    *function = (struct definition_function){CELL(function, name), true};
+    return MP_OK;
+}
+
+static enum mp_status take_shape(struct definitions *d, const struct mp_batch *batch, uint32_t row,
+                                 void *item)
+{
+    struct definition_shape *shape = item;
+
+    (void)d;
+    *shape = (struct definition_shape){CELL(shape, kernel), true};
+    return MP_OK;
+}
+
+static enum mp_status take_node(struct definitions *d, const struct mp_batch *batch, uint32_t row,
+                                void *item)
+{
+    struct definition_node *node = item;
+
+    (void)d;
+    *node = (struct definition_node){CELL(node, graph), CELL(node, graph_node), true};
+    return MP_OK;
+}
+
+static enum mp_status take_path(struct definitions *d, const struct mp_batch *batch, uint32_t row,
+                                void *item)
+{
+    struct definition_path *path = item;
+    uint64_t parent = CELL(path, parent);
+
+    (void)d;
+    *path = (struct definition_path){parent < CELL(path, id) ? parent : 0, CELL(path, name), true};
+    return MP_OK;
+}
+
+#undef CELL
+
+/* What is kept of each definition table, and where. */
+struct kept_table {
+    enum mp_table_id table;
+    unsigned id_column;
+    uint32_t columns;
+    size_t array; /* offset of the struct dense */
+    enum mp_status (*take)(struct definitions *, const struct mp_batch *, uint32_t row, void *item);
+};
+
+#define M(table, column) MP_COLUMN_MASK(table, column)
+#define KEPT(table, array, columns)                                                                \
+    {                                                                                              \
+        MP_TABLE_##table, MP_COLUMN_##table##_id, M(table, id) | (columns),                        \
+            offsetof(struct definitions, array), take_##table                                      \
+    }
+static const struct kept_table kept_tables[] = {
+    KEPT(string, strings, M(string, text)),
+    KEPT(thread, threads, M(thread, tid) | M(thread, name)),
+    KEPT(device, devices, M(device, name)),
+    KEPT(stream, streams, M(stream, stream) | M(stream, context) | M(stream, device)),
+    KEPT(function, functions, M(function, name)),
+    KEPT(shape, shapes, M(shape, kernel)),
+    KEPT(node, nodes, M(node, graph) | M(node, graph_node)),
+    KEPT(path, paths, M(path, parent) | M(path, name)),
+};
+#undef KEPT
+#undef M
+
+#define KEPT_COUNT (sizeof kept_tables / sizeof *kept_tables)
+
+void definitions_select(struct mp_cursor *cursor, bool nodes)
+{
+    for (size_t i = 0; i < KEPT_COUNT; i++) {
+        enum mp_table_id table = kept_tables[i].table;
+        bool wanted = nodes || (table != MP_TABLE_node && table != MP_TABLE_path);
+        mp_cursor_select(cursor, mp_table_by_id(kept_tables[i].table),
+                         wanted ? kept_tables[i].columns : 0);
+    }
+}
+
+static const struct kept_table *find_kept(unsigned table)
+{
+    for (size_t i = 0; i < KEPT_COUNT; i++) {
+        if (kept_tables[i].table == table)
+            return &kept_tables[i];
+    }
+    return NULL;
+}
+
+enum mp_status definitions_take(struct definitions *definitions, const struct mp_batch *batch)
+{
+    const struct kept_table *kept = find_kept(batch->table->id);
+
+    if (!kept)
+        return MP_OK;
+    struct dense *array = (struct dense *)(void *)((char *)definitions + kept->array);
+    const uint64_t *ids = batch->columns[kept->id_column];
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        enum mp_status status = dense_reach(array, ids[row]);
+        if (status == MP_ERR_LIMIT) {
+            definitions->refused++;
+            continue;
+        }
+        MP_TRY(status);
+        MP_TRY(kept->take(definitions, batch, row, dense_at(array, ids[row])));
+    }
+    return MP_OK;
+}
+
+/* ---- Looking up ---- */
+
+static struct definition_string *find_string(const struct definitions *definitions, uint64_t id)
+{
+    struct definition_string *string = id ? dense_at(&definitions->strings, id) : NULL;
+
+    return string && string->text ? string : NULL;
+}
+
+const char *definitions_text(const struct definitions *definitions, uint64_t id)
+{
+    const struct definition_string *string = find_string(definitions, id);
+
+    return string ? string->text : NULL;
+}
+
+const char *definitions_kernel(struct definitions *definitions, uint64_t shape,
+                               enum names_style style)
+{
+    const struct definition_shape *found = dense_at(&definitions->shapes, shape);
+    struct definition_string *string =
+        found && found->defined ? find_string(definitions, found->kernel) : NULL;
+    const char **styled;
+
+    if (!string || style == NAMES_MANGLED)
+        return string ? string->text : NULL;
+    styled = style == NAMES_NVPROF ? &string->nvprof : &string->readable;
+    if (!*styled)
+        *styled = names_demangle(string->text, style, &definitions->text);
+    return *styled;
+}
+
+const char *definitions_function(const struct definitions *definitions, uint64_t function)
+{
+    const struct definition_function *found = dense_at(&definitions->functions, function);
+
+    return found && found->defined ? definitions_text(definitions, found->name) : NULL;
+}

@@ -1,0 +1,206 @@
+/* Loads the NVTX paths around the places where nodes of graphs were captured. The tables may come
+ * before or after the rows of `node`, so they are joined when the pass is over.
+ */
+#include "profile/nvtx/captured.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/map.h"
+#include "base/data/reserve.h"
+#include "profile/definitions.h"
+#include "profile/reading.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+/* A node by the values that identify it in all tables. */
+struct key {
+    uint64_t graph;
+    uint64_t graph_node;
+};
+
+struct pass {
+    struct captured *captured;
+    struct definitions definitions; /* strings and nodes */
+    struct mp_intern keys;          /* of captured nodes: position in items + 1 */
+};
+
+/* ---- Rows ---- */
+
+/* A text of our own; `*text` is NULL for string 0. */
+static enum mp_status keep_text(struct pass *pass, uint64_t string, const char *lost,
+                                const char **text)
+{
+    const char *found = definitions_text(&pass->definitions, string);
+
+    *text = NULL;
+    if (!string)
+        return MP_OK;
+    if (!found)
+        pass->captured->undefined++;
+    found = found ? found : lost;
+    *text = mp_arena_copy(&pass->captured->text, found, strlen(found));
+    return *text ? MP_OK : MP_ERR_MEMORY;
+}
+
+#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
+
+/* A parent comes before its path. If the parent was lost, the path becomes an outermost one. */
+static enum mp_status take_path(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+{
+    struct captured *captured = pass->captured;
+    uint64_t id = CELL(path, id);
+    uint64_t parent = CELL(path, parent);
+    const struct captured_path *around;
+    struct captured_path path = {.depth = 1, .defined = true};
+    enum mp_status status;
+
+    if (!id || id > UINT32_MAX)
+        return MP_OK;
+    status = dense_reach(&captured->paths, id);
+    if (status == MP_ERR_LIMIT)
+        return MP_OK;
+    MP_TRY(status);
+    MP_TRY(keep_text(pass, CELL(path, domain), "[unnamed domain]", &path.domain));
+    MP_TRY(keep_text(pass, CELL(path, name), "[unnamed range]", &path.name));
+    if (!path.name)
+        path.name = "<unnamed>";
+    around = parent < id ? captured_path(captured, (uint32_t)parent) : NULL;
+    if (around) {
+        path.parent = (uint32_t)parent;
+        path.depth = around->depth + 1;
+    }
+    *(struct captured_path *)dense_at(&captured->paths, id) = path;
+    return MP_OK;
+}
+
+static enum mp_status take_captured(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+{
+    struct captured *captured = pass->captured;
+    struct key key = {CELL(captured, graph), CELL(captured, graph_node)};
+    uint64_t path = CELL(captured, path);
+    uint32_t id;
+
+    if (path > UINT32_MAX || !captured_path(captured, (uint32_t)path))
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&captured->items, captured->count, &captured->capacity,
+                      sizeof *captured->items));
+    id = mp_intern_add(&pass->keys, &key, sizeof key);
+    if (!id)
+        return MP_ERR_MEMORY;
+    /* If a node comes twice, the last row counts. */
+    captured->items[id - 1] = (struct captured_node){(uint32_t)path, CELL(captured, thread)};
+    captured->count = pass->keys.count;
+    return MP_OK;
+}
+
+#undef CELL
+
+/* ---- The pass ---- */
+
+static void nvtx_captured_select_columns(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
+                     MP_COLUMN_MASK(string, id) | MP_COLUMN_MASK(string, text));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_node),
+                     MP_COLUMN_MASK(node, id) | MP_COLUMN_MASK(node, graph) |
+                         MP_COLUMN_MASK(node, graph_node));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_path),
+                     MP_COLUMN_MASK(path, id) | MP_COLUMN_MASK(path, parent) |
+                         MP_COLUMN_MASK(path, domain) | MP_COLUMN_MASK(path, name));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_captured),
+                     MP_COLUMN_MASK(captured, graph) | MP_COLUMN_MASK(captured, graph_node) |
+                         MP_COLUMN_MASK(captured, path) | MP_COLUMN_MASK(captured, thread));
+}
+
+static enum mp_status nvtx_captured_take_batch(void *context, const struct mp_batch *batch)
+{
+    struct pass *pass = context;
+    bool paths = batch->table->id == MP_TABLE_path;
+
+    if (!paths && batch->table->id != MP_TABLE_captured)
+        return definitions_take(&pass->definitions, batch);
+    for (uint32_t row = 0; row < batch->rows; row++)
+        MP_TRY(paths ? take_path(pass, batch, row) : take_captured(pass, batch, row));
+    return MP_OK;
+}
+
+/* Joins the ids of rows of `node` with what was captured; either may come first in the file. */
+static enum mp_status link_nodes(struct pass *pass)
+{
+    const struct dense *defined = &pass->definitions.nodes;
+    struct dense *nodes = &pass->captured->nodes;
+
+    for (size_t i = 0; i < defined->count; i++) {
+        const struct definition_node *node = dense_at(defined, i);
+        struct key key = {node->graph, node->graph_node};
+        uint32_t id = node->defined ? mp_intern_find(&pass->keys, &key, sizeof key) : 0;
+
+        if (!id)
+            continue;
+        MP_TRY(dense_reach(nodes, i));
+        *(uint32_t *)dense_at(nodes, i) = id;
+    }
+    return MP_OK;
+}
+
+static enum mp_status load(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the captured ranges",
+        .context = pass,
+        .select = nvtx_captured_select_columns,
+        .take = nvtx_captured_take_batch,
+    };
+    enum mp_status status;
+
+    MP_TRY(reading_run(&reading, error));
+    status = link_nodes(pass);
+    return status ? mp_error_set(error, status, "out of memory") : MP_OK;
+}
+
+enum mp_status captured_load(struct captured *captured, struct mp_trace *trace,
+                             struct mp_error *error)
+{
+    struct pass pass = {.captured = captured};
+    enum mp_status status;
+    bool found;
+
+    *captured = (struct captured){.count = 0};
+    dense_init(&captured->paths, sizeof(struct captured_path), definitions_limit(trace));
+    dense_init(&captured->nodes, sizeof(uint32_t), definitions_limit(trace));
+    MP_TRY(reading_has_rows(trace, MP_TABLE_captured, &found, error));
+    if (!found)
+        return MP_OK;
+    definitions_init(&pass.definitions, trace);
+    status = load(&pass, trace, error);
+    definitions_free(&pass.definitions);
+    mp_intern_free(&pass.keys);
+    return status;
+}
+
+void captured_free(struct captured *captured)
+{
+    dense_free(&captured->paths);
+    dense_free(&captured->nodes);
+    free(captured->items);
+    mp_arena_free(&captured->text);
+    *captured = (struct captured){.count = 0};
+}
+
+const struct captured_node *captured_find(const struct captured *captured, uint64_t node)
+{
+    const uint32_t *position = node ? dense_at(&captured->nodes, node) : NULL;
+
+    return position && *position ? &captured->items[*position - 1] : NULL;
+}
+
+const struct captured_path *captured_path(const struct captured *captured, uint32_t path)
+{
+    const struct captured_path *found = path ? dense_at(&captured->paths, path) : NULL;
+
+    return found && found->defined ? found : NULL;
+}

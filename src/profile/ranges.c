@@ -1,0 +1,186 @@
+/* Collects the capture ranges and says which rows belong to one. Work on the device belongs to the
+ * range in which it was launched, so correlation ids decide where both are known.
+ */
+#include "profile/ranges.h"
+#include "base/text/units.h"
+#include "profile/definitions.h"
+#include "profile/reading.h"
+
+#include <inttypes.h>
+
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+void ranges_init(struct capture_ranges *ranges, const struct mp_trace *trace)
+{
+    size_t limit = definitions_limit(trace);
+
+    *ranges = (struct capture_ranges){.by_id = {.slots = NULL}};
+    dense_init(&ranges->items, sizeof(struct capture_range),
+               limit < UINT32_MAX ? limit : UINT32_MAX);
+}
+
+void ranges_free(struct capture_ranges *ranges)
+{
+    dense_free(&ranges->items);
+    mp_map_free(&ranges->by_id);
+}
+
+void ranges_select(struct mp_cursor *cursor)
+{
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_capture),
+                     MP_COLUMN_MASK(capture, range) | MP_COLUMN_MASK(capture, kind) |
+                         MP_COLUMN_MASK(capture, time) | MP_COLUMN_MASK(capture, correlation) |
+                         MP_COLUMN_MASK(capture, reason));
+}
+
+/* The range with this id, made if it is new; NULL in *range when there are more than the file can
+ * justify. */
+static enum mp_status reach_range(struct capture_ranges *ranges, uint64_t id,
+                                  struct capture_range **range)
+{
+    uint32_t index = mp_map_get(&ranges->by_id, id);
+    enum mp_status status;
+
+    *range = NULL;
+    if (index == MP_MAP_ABSENT) {
+        index = (uint32_t)ranges->items.count;
+        status = dense_reach(&ranges->items, index);
+        if (status == MP_ERR_LIMIT)
+            return MP_OK;
+        MP_TRY(status);
+        MP_TRY(mp_map_put(&ranges->by_id, id, index));
+        *(struct capture_range *)dense_at(&ranges->items, index) =
+            (struct capture_range){.id = id, .end_time = UINT64_MAX};
+    }
+    *range = dense_at(&ranges->items, index);
+    return MP_OK;
+}
+
+/* The end of the process lies after all launches. The id in its row is only the last one that the
+ * recorder saw, which may be the last kernel's own. */
+static uint64_t end_correlation(uint64_t correlation, uint64_t reason)
+{
+    return reason == MP_capture_reason_end_of_process ? UINT64_MAX : correlation;
+}
+
+enum mp_status ranges_take(struct capture_ranges *ranges, const struct mp_batch *batch)
+{
+    if (batch->table->id != MP_TABLE_capture)
+        return MP_OK;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t kind = batch->columns[MP_COLUMN_capture_kind][row];
+        uint64_t time = batch->columns[MP_COLUMN_capture_time][row];
+        uint64_t correlation = batch->columns[MP_COLUMN_capture_correlation][row];
+        struct capture_range *range;
+
+        MP_TRY(reach_range(ranges, batch->columns[MP_COLUMN_capture_range][row], &range));
+        if (range && kind == MP_capture_kind_begin) {
+            range->begin_time = time;
+            range->begin_correlation = correlation;
+            range->goes_on =
+                batch->columns[MP_COLUMN_capture_reason][row] == MP_capture_reason_baseline;
+        } else if (range && kind == MP_capture_kind_end) {
+            range->end_time = time;
+            range->end_correlation =
+                end_correlation(correlation, batch->columns[MP_COLUMN_capture_reason][row]);
+        }
+    }
+    return MP_OK;
+}
+
+/* Selects no table at all. */
+static void select_ranges(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    ranges_select(cursor);
+}
+
+static enum mp_status trace_ranges_take_batch(void *context, const struct mp_batch *batch)
+{
+    return ranges_take(context, batch);
+}
+
+enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace,
+                           struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the capture ranges",
+        .context = ranges,
+        .select = select_ranges,
+        .take = trace_ranges_take_batch,
+    };
+
+    return reading_run(&reading, error);
+}
+
+size_t ranges_count(const struct capture_ranges *ranges)
+{
+    return ranges->items.count;
+}
+
+bool ranges_have_pauses(const struct capture_ranges *ranges)
+{
+    for (size_t i = 1; i < ranges_count(ranges); i++) {
+        const struct capture_range *range = dense_at(&ranges->items, i);
+
+        if (range->goes_on)
+            return true;
+    }
+    return false;
+}
+
+size_t ranges_begun(const struct capture_ranges *ranges, uint64_t time)
+{
+    const struct capture_range *items = ranges->items.items;
+    size_t low = 0;
+    size_t count = ranges_count(ranges);
+
+    while (count) {
+        size_t half = count / 2;
+
+        if (items[low + half].begin_time <= time) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
+
+const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time)
+{
+    const struct capture_range *items = ranges->items.items;
+    size_t begun = ranges_begun(ranges, time);
+
+    return begun && time <= items[begun - 1].end_time ? &items[begun - 1] : NULL;
+}
+
+const struct capture_range *ranges_find(const struct capture_ranges *ranges, uint64_t id)
+{
+    uint32_t index = mp_map_get(&ranges->by_id, id);
+
+    return index == MP_MAP_ABSENT ? NULL : dense_at(&ranges->items, index);
+}
+
+enum mp_status ranges_choose(const struct capture_ranges *ranges, uint64_t id,
+                             const struct capture_range **range, struct mp_error *error)
+{
+    *range = id ? ranges_find(ranges, id) : NULL;
+    if (*range || !id)
+        return MP_OK;
+    return mp_error_set(error, MP_ERR_ARGUMENT,
+                        "there is no capture range %" PRIu64 "; the trace has %s", id,
+                        mp_count(ranges_count(ranges)).text);
+}
+
+enum mp_status ranges_open(struct capture_ranges *ranges, struct mp_trace *trace, uint64_t id,
+                           const struct capture_range **range, struct mp_error *error)
+{
+    ranges_init(ranges, trace);
+    MP_TRY(ranges_load(ranges, trace, error));
+    return ranges_choose(ranges, id, range, error);
+}

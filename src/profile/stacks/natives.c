@@ -1,0 +1,168 @@
+/* Names native frames, module by module. What has no symbol is named by its module and address. */
+#include "profile/stacks/natives.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text/plain_name.h"
+#include "profile/names/names.h"
+#include "profile/stacks/symbols.h"
+
+#include "base/poison.h"
+
+#define LONGEST_NAME 1024
+
+struct naming {
+    struct call_stacks *stacks;
+    const struct native_module *module;
+    struct symbols_module *symbols;
+    const char *program;   /* NULL: not known */
+    bool is_program;       /* `module` is the program's own file */
+    struct mp_arena arena; /* of demangled names, for one frame */
+    struct mp_buffer key;  /* name, NUL, file */
+    size_t first_code;     /* the first id behind those of the trace */
+};
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void put_key(struct naming *naming, const char *name, const char *file)
+{
+    mp_buffer_clear(&naming->key);
+    mp_buffer_append_text(&naming->key, name);
+    mp_buffer_append_byte(&naming->key, '\0');
+    if (file)
+        mp_buffer_append_text(&naming->key, file);
+}
+
+static void put_symbol(struct naming *naming, const struct symbol *symbol)
+{
+    const char *readable = names_demangle(symbol->name, NAMES_READABLE, &naming->arena);
+    const char *file = symbol->file ? symbol->file : naming->module->path;
+    char plain[LONGEST_NAME];
+
+    mp_plain_name(readable, true, plain, sizeof plain);
+    plain[strcspn(plain, "@")] = '\0'; /* memcpy@@GLIBC_2.14 */
+    put_key(naming, plain, file);
+}
+
+static void put_address(struct naming *naming, uint64_t address)
+{
+    const char *path = naming->module ? naming->module->path : NULL;
+    struct mp_buffer name = {.data = NULL};
+
+    mp_buffer_append_format(&name, "%s+0x%" PRIx64, path ? last_part(path) : "<no module>",
+                            address);
+    mp_buffer_append_byte(&name, '\0');
+    put_key(naming, name.status ? "<unknown>" : (const char *)name.data, path);
+    mp_buffer_free(&name);
+}
+
+/* The id of the function in `key`; 0 without memory. */
+static uint32_t code_of_key(struct naming *naming)
+{
+    struct call_stacks *stacks = naming->stacks;
+    uint32_t id = naming->key.status
+                      ? 0
+                      : mp_intern_add(&stacks->natives, naming->key.data, naming->key.size);
+    size_t code = naming->first_code + id;
+    const char *text;
+
+    if (!id || dense_reach(&stacks->codes, code))
+        return 0;
+    text = mp_intern_get(&stacks->natives, id, NULL);
+    *(struct stack_code *)dense_at(&stacks->codes, code) = (struct stack_code){
+        .name = text, .file = text[strlen(text) + 1] ? text + strlen(text) + 1 : NULL};
+    return (uint32_t)code;
+}
+
+static enum mp_status name_frame(struct naming *naming, const struct native_frame *native)
+{
+    struct stack_frame *frame = dense_at(&naming->stacks->frames, native->frame);
+    struct symbol symbol = {.name = NULL};
+
+    if (!frame)
+        return MP_OK;
+    /* The call is before what it returns to. */
+    if (naming->symbols && native->address &&
+        symbols_find(naming->symbols, native->address - 1, &symbol))
+        put_symbol(naming, &symbol);
+    else
+        put_address(naming, native->address);
+    frame->code = code_of_key(naming);
+    frame->line = symbol.name ? symbol.line : 0;
+    frame->program = naming->is_program;
+    mp_arena_reset(&naming->arena);
+    return frame->code ? MP_OK : MP_ERR_MEMORY;
+}
+
+static int by_module(const void *a, const void *b)
+{
+    const struct native_frame *x = a;
+    const struct native_frame *y = b;
+
+    return x->module != y->module ? (x->module > y->module ? 1 : -1)
+                                  : (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+/* Python's own file is the interpreter, not the program. */
+static bool is_program(const char *path, const char *program)
+{
+    return program && !strcmp(path, program) &&
+           strncmp(last_part(path), "python", strlen("python")) != 0;
+}
+
+static void enter_module(struct naming *naming, struct symbols *symbols,
+                         const struct native_module *module)
+{
+    symbols_close_module(naming->symbols);
+    naming->module = module;
+    naming->is_program = module && module->path && is_program(module->path, naming->program);
+    naming->symbols =
+        module && module->path
+            ? symbols_module(symbols, module->path, module->build_id ? module->build_id : "")
+            : NULL;
+    if (!module || !module->path || naming->symbols)
+        return;
+    if (!naming->stacks->unnamed_count++)
+        naming->stacks->unnamed = module->path;
+}
+
+enum mp_status natives_name(struct natives *natives, struct call_stacks *stacks)
+{
+    struct naming naming = {
+        .stacks = stacks, .program = natives->program, .first_code = stacks->codes.count};
+    struct symbols *symbols = natives->count ? symbols_open() : NULL;
+    enum mp_status status = MP_OK;
+
+    if (!natives->count)
+        return MP_OK;
+    mp_arena_init(&naming.arena, 4096);
+    stacks->has_natives = true;
+    stacks->has_symbols = symbols != NULL;
+    stacks->codes.limit = naming.first_code + natives->count + 1;
+    qsort(natives->frames, natives->count, sizeof *natives->frames, by_module);
+    for (size_t i = 0; !status && i < natives->count; i++) {
+        const struct native_frame *frame = &natives->frames[i];
+
+        if (!i || frame->module != frame[-1].module)
+            enter_module(&naming, symbols, dense_at(&natives->modules, frame->module));
+        status = name_frame(&naming, frame);
+    }
+    symbols_close_module(naming.symbols);
+    symbols_close(symbols);
+    mp_arena_free(&naming.arena);
+    mp_buffer_free(&naming.key);
+    return status;
+}
+
+void natives_free(struct natives *natives)
+{
+    dense_free(&natives->modules);
+    free(natives->frames);
+}

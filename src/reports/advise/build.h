@@ -1,0 +1,368 @@
+/* What the rules of `advise` share; for advise*.c only.
+ *
+ *     advise.c     the table of rules; thresholds that all of them have; sorting
+ *     gain.c       replay, and what it gains an iteration
+ *     calls.c      the calls of a thread in order, stretches of launches
+ *     names.c      what has most time, for the lines of a finding
+ *     launch.c     launch_bound, host_bound
+ *     copies.c     pageable_copies, synchronous_copies, exposed_copies
+ *     wait.c       needless_wait
+ *     kernels.c    small_kernels
+ *     layers.c     the layer of each activity
+ *     slow.c       slow_layer, reformat_layers
+ *     alloc.c      allocation
+ *     streams.c    unused_streams
+ *     tail.c       tail
+ *     faults.c     page_faults
+ *     kinds.c      what kernels are by their names; sums over some of them
+ *     removed.c    layout_changes, split_k, repeated_casts
+ *     fusion.c     unfused_pointwise
+ *     precision.c  low_precision
+ *     grids.c      small_grids; launch shapes and limits of devices
+ *     constants.c  constant_copies
+ *     callers.c    whose lines a finding is about
+ *     framework.c  which framework it is, and the advice in its words
+ */
+#ifndef MP_REPORTS_ADVISE_BUILD_H
+#define MP_REPORTS_ADVISE_BUILD_H
+
+#include "base/text/units.h"
+#include "profile/names/kernel_kinds.h"
+#include "profile/names/shapes.h"
+#include "reports/advise/advise.h"
+#include "reports/counters/counters.h"
+#include "reports/deps/deps.h"
+#include "reports/layers/layers.h"
+#include "reports/replay/replay.h"
+#include "reports/stacks/stacks.h"
+
+/* What a call launched. Only the piece that launched it has the bit. */
+enum advise_launched {
+    ADVISE_LAUNCHED_KERNEL = 1, /* outside graphs */
+    ADVISE_LAUNCHED_GRAPH = 2,
+    ADVISE_LAUNCHED_HTOD = 4,
+    ADVISE_LAUNCHED_DTOH = 8, /* in graphs too */
+    ADVISE_LAUNCHED_OTHER = 16,
+    ADVISE_LAUNCHED_AWAITED = 32 /* a copy that the call waits for */
+};
+
+/* A path of NVTX ranges. Times and counts are those of iterations that count. */
+struct advise_layer {
+    uint64_t
+        time; /* ns, of its own kernels and of graphs recorded as wholes, not of ranges inside it */
+    uint64_t moved;   /* ns, of work for which advise_layer_moves answers true */
+    uint32_t kernels; /* likewise */
+    uint32_t row;     /* in result.layers; LAYER_NONE: it has none */
+    bool is_range;    /* not the range of an iteration */
+    bool moves;       /* by name or type a reformat or copy layer, or inside such a layer */
+};
+
+/* All zero: the trace has no layers, or more than MAX_PATHS. */
+struct advise_layers {
+    struct layers_result result;
+    uint32_t *of; /* by device activity, from host_count: index of `nodes`, plus 1; 0: not known;
+                     owned */
+    struct advise_layer *nodes; /* by node of the tree; owned */
+    size_t count, capacity;
+    uint64_t time; /* ns, of all device work of iterations that count */
+    bool any;      /* some of their work is in a range that is not an iteration's */
+};
+
+/* What kernels of a name are. */
+struct advise_kind {
+    uint8_t kind;      /* enum kernel_kind */
+    uint8_t precision; /* enum kernel_precision */
+    uint8_t framework; /* enum kernel_framework */
+    bool communicates;
+    bool known; /* a kernel has the name */
+};
+
+/* What was sampled (sampled.c). */
+struct advise_sampled {
+    bool any;
+    struct counters_result result;
+    struct counters_brief *briefs; /* by name; owned */
+    bool *known;                   /* by name: it has its brief; owned */
+    double *factors;               /* by name, while a rule is judged; owned */
+};
+
+/* What knows the lines behind activities (callers.c). All zero: the trace has no stacks. */
+struct advise_callers {
+    uint32_t *first; /* by frame: the first one of its line; owned */
+    struct host_samples samples;
+    struct stacks_makers makers;
+};
+
+struct advise {
+    struct advice *advice;
+    const struct deps *deps;
+    struct mp_trace *trace;
+    const struct iterations *iterations;
+    const struct iteration_measures *measures;
+    const struct iterations_summary *summary;
+    struct mp_error *error;
+    uint64_t step; /* P50 */
+    uint64_t mean; /* step */
+    size_t judged;
+    bool has_work;     /* an iteration has device work */
+    uint8_t *regular;  /* by iteration: it counts (advice.judged); owned */
+    uint8_t *launched; /* by piece: enum advise_launched; owned */
+    uint8_t *edits;    /* by activity: enum deps_edit, all 0 when a rule begins; owned */
+    double factor;     /* of DEPS_EDIT_SCALED */
+    double (*factor_of)(const void *context, uint32_t activity); /* NULL: `factor` for all */
+    uint64_t *before; /* by iteration: its step as recorded, ns; owned */
+    uint64_t *after;  /* the same in the last replay; owned */
+    struct deps_replayer replayer;
+    struct advise_kind *kinds; /* by name; owned */
+    enum kernel_framework framework;
+    struct shapes shapes;
+    bool has_occupancy; /* of a kernel in an iteration */
+    struct advise_layers layers;
+    struct advise_sampled sampled;
+    struct advise_callers callers;
+};
+
+typedef enum mp_status advise_judge(struct advise *advise, struct advise_finding *finding);
+
+advise_judge advise_launch_bound, advise_pageable_copies, advise_synchronous_copies,
+    advise_needless_wait, advise_exposed_copies, advise_small_kernels, advise_allocation,
+    advise_host_bound, advise_slow_layer, advise_unused_streams, advise_tail, advise_page_faults,
+    advise_reformat_layers, advise_layout_changes, advise_unfused_pointwise, advise_low_precision,
+    advise_split_k, advise_repeated_casts, advise_small_grids, advise_constant_copies,
+    advise_memory_bound, advise_idle_tensor_cores, advise_few_sms, advise_full_pcie,
+    advise_low_clocks, advise_nccl_waiting;
+
+/* ---- gain.c ---- */
+
+/* Sets up the replay and the steps as recorded. MP_ERR_MEMORY; advise_gain_free in any case. */
+enum mp_status advise_gain_init(struct advise *advise);
+void advise_gain_free(struct advise *advise);
+
+/* By how much advise->edits make a step shorter, in ns: the mean over the iterations that are no
+ * outliers, or 0 if the step gets longer. MP_ERR_MEMORY. */
+enum mp_status advise_replay(struct advise *advise, uint64_t *gain);
+
+/* What such a mean is of a usual step. If steps differ so much that the gain is more than their
+ * P50, its share of the mean step counts. Never more than the step. */
+uint64_t advise_usual_gain(const struct advise *advise, uint64_t gain);
+
+/* ---- calls.c ---- */
+
+/* A call that is inside no other call, together with all calls inside it. */
+struct advise_call {
+    uint32_t first; /* pieces */
+    uint32_t last;
+    uint32_t iteration; /* DEPS_NONE: none */
+    uint32_t launched;  /* enum advise_launched, of all pieces */
+    bool waits;         /* it synchronises, or waits for its copy */
+    uint64_t gap;       /* ns of host code before it, as far as it lies in its iteration */
+};
+
+enum mp_status advise_note_launches(struct advise *advise);
+
+/* Delivers the call at *at of a thread and moves *at to the next call; false at the lane's end. */
+bool advise_next_call(const struct advise *advise, const struct deps_lane *lane, uint32_t *at,
+                      struct advise_call *call);
+
+/* Host code of one iteration, ns. */
+struct advise_span {
+    uint64_t begin, end;
+};
+
+/* Host code right before a piece, as far as it lies in iterations of its thread: how many there
+ * are. */
+size_t advise_host_spans(const struct advise *advise, uint32_t piece, struct advise_span spans[2]);
+
+/* The same together, ns. */
+uint64_t advise_host_before(const struct advise *advise, uint32_t piece);
+
+/* The part of the host code before a piece that lies outside iterations; `context` is a struct
+ * advise. For deps_edits.host_kept. */
+uint64_t advise_host_kept(const void *context, uint32_t piece);
+
+/* Adds an edit to all pieces of a call. */
+void advise_edit_call(struct advise *advise, const struct advise_call *call, unsigned edits);
+
+/* Marks that launching this activity takes no time, if it is launched outside a graph. */
+void advise_edit_launch(struct advise *advise, uint32_t index);
+
+/* The same, with the host code before the launch, up to ADVISE_MAX_LAUNCH_GAP: an operator of its
+ * own has launched it. */
+void advise_edit_operator(struct advise *advise, uint32_t index);
+
+/* Marks that work of the device is gone, together with the call that launches it outside graphs. */
+void advise_edit_gone(struct advise *advise, uint32_t index);
+
+const char *advise_call_name(const struct advise *advise, const struct advise_call *call);
+
+/* Whether the activity belongs to an iteration that is no outlier. */
+static inline bool advise_counts(const struct advise *advise, uint32_t index)
+{
+    uint32_t of = advise->iterations->of[index];
+
+    return of != DEPS_NONE && advise->regular[of];
+}
+
+/* The same of the host code before a piece, which two iterations may share. */
+static inline bool advise_counts_host(const struct advise *advise, uint32_t piece)
+{
+    const struct deps *deps = advise->deps;
+
+    return advise_counts(advise, piece) ||
+           (piece > deps->lanes[deps->activities[piece].lane].first &&
+            advise_counts(advise, piece - 1));
+}
+
+/* ns. Longer host code between two launches is work of its own, which a graph would not remove:
+ * frameworks take 5 to 30 us an operator (ResNet-50 in PyTorch: 20 us). */
+#define ADVISE_MAX_LAUNCH_GAP 100000u
+
+/* Marks the pieces of the calls of every stretch of launches: those after its first launch, up to
+ * its last one, with what lies between. A stretch ends where the iteration ends, where a call
+ * waits, or where host code is longer than ADVISE_MAX_LAUNCH_GAP. `marks` is by piece. With
+ * `with_graphs`, launches of graphs are part of a stretch. */
+void advise_mark_launches(const struct advise *advise, bool with_graphs, uint8_t *marks,
+                          uint8_t mark);
+
+/* ---- wait.c ---- */
+
+/* Receives a call that waits although the host needs nothing from the wait, and the next call,
+ * which launches. */
+typedef void advise_take_wait(struct advise *advise, const struct advise_call *wait,
+                              const struct advise_call *next, void *context);
+void advise_each_needless(struct advise *advise, advise_take_wait *take, void *context);
+
+/* ---- names.c ---- */
+
+struct advise_tally {
+    uint64_t *time;  /* by name, ns; owned */
+    uint32_t *count; /* by name; owned */
+    uint32_t names;
+};
+
+enum mp_status advise_tally_init(struct advise_tally *tally, const struct deps *deps);
+void advise_tally_free(struct advise_tally *tally);
+void advise_tally_add(struct advise_tally *tally, uint32_t name, uint64_t ns);
+
+/* Appends the names with most time as lines of the finding, with time and count an iteration. */
+void advise_tally_lines(const struct advise *advise, const struct advise_tally *tally,
+                        struct advise_finding *finding);
+
+/* The same, but at most this many lines. */
+void advise_tally_max(const struct advise *advise, const struct advise_tally *tally, size_t max,
+                      struct advise_finding *finding);
+
+/* ---- kinds.c ---- */
+
+enum mp_status advise_kinds_load(struct advise *advise);
+
+/* Whether the activity is a kernel of that kind in an iteration. */
+bool advise_is_kind(const struct advise *advise, uint32_t index, enum kernel_kind kind);
+
+/* Kernels or copies that a rule is about, in iterations that count. */
+struct advise_picked {
+    struct advise_tally tally;
+    uint64_t count;
+    uint64_t time; /* ns */
+};
+
+/* MP_ERR_MEMORY; advise_tally_free of its tally in any case. */
+enum mp_status advise_picked_init(struct advise_picked *picked, const struct deps *deps);
+void advise_picked_add(const struct advise *advise, struct advise_picked *picked, uint32_t index);
+
+/* Their share of the time of all kernels. */
+double advise_picked_percent(const struct advise *advise, const struct advise_picked *picked);
+
+/* Appends the numbers kernels, kernels_ns and kernel_percent, and a line for each name. */
+void advise_picked_tell(const struct advise *advise, const struct advise_picked *picked,
+                        struct advise_finding *finding);
+
+/* ---- framework.c ---- */
+
+/* Needs kinds and layers. */
+void advise_find_framework(struct advise *advise);
+
+/* What to do in the framework's words; NULL: there are none for this rule. Static. */
+const char *advise_in_words_of(enum kernel_framework framework, enum advise_rule_id rule);
+
+/* ---- callers.c ---- */
+
+/* Needs the advice's stacks. MP_ERR_IO, MP_ERR_MEMORY, with a text in advise->error;
+ * advise_callers_free in any case. */
+enum mp_status advise_callers_load(struct advise *advise);
+void advise_callers_free(struct advise *advise);
+
+/* The callers of what the rule's last replay changed. MP_ERR_MEMORY. */
+enum mp_status advise_find_callers(struct advise *advise, struct advise_finding *finding);
+
+/* ---- grids.c ---- */
+
+/* Reads launch shapes and limits of devices. MP_ERR_IO, MP_ERR_MEMORY, with a text in
+ * advise->error; advise_grids_free in any case. */
+enum mp_status advise_grids_load(struct advise *advise);
+void advise_grids_free(struct advise *advise);
+
+/* ---- sampled.c ---- */
+
+/* Works out what was sampled, if anything was. MP_ERR_IO, MP_ERR_MEMORY, with a text in
+ * advise->error; advise_sampled_free in any case. Needs kinds. */
+enum mp_status advise_sampled_load(struct advise *advise);
+void advise_sampled_free(struct advise *advise);
+
+/* The share of device memory's throughput, of the tensor pipes or of the issue slots that kernels
+ * like this one use by the samples, the greatest of them; 0: not known. So much of its time remains
+ * however much work there is at once. */
+double advise_used(const struct advise *advise, const struct deps_activity *work);
+
+/* Whether samples tell that device memory is at its limit: no kernel of the same bytes is faster.
+ */
+bool advise_fills_memory(const struct advise *advise, const struct deps_activity *work);
+
+/* ---- layers.c ---- */
+
+/* Finds the layer of each device activity. Call it before the replayer and the edits exist, because
+ * it needs much memory (layers.h, and 8 bytes a device activity). Of this it keeps 4 bytes a device
+ * activity. MP_ERR_IO, MP_ERR_MEMORY, with a text in advise->error. */
+enum mp_status advise_layers_load(struct advise *advise);
+void advise_layers_free(struct advise *advise);
+
+/* The layer of a device activity; LAYER_NONE. */
+static inline uint32_t advise_layer_of(const struct advise *advise, uint32_t index)
+{
+    return advise->layers.of ? advise->layers.of[index - advise->deps->host_count] - 1 : LAYER_NONE;
+}
+
+/* Whether the activity is a kernel or a graph recorded as a whole: these make up a layer's time. */
+bool advise_layer_kernel(const struct advise *advise, uint32_t index);
+
+/* Whether a device activity is work of a reformat or copy layer: a kernel, or a copy other than
+ * from or to the host. */
+bool advise_layer_moves(const struct advise *advise, uint32_t index);
+
+/* The layer's path, kept in the advice; NULL if the advice has no room for another path.
+ * MP_ERR_MEMORY. */
+enum mp_status advise_layer_path(struct advise *advise, uint32_t node, const char **path);
+
+/* ---- Small things, names.c ---- */
+
+/* From ns or counts of all iterations that count to the mean of one. */
+double advise_mean(const struct advise *advise, uint64_t sum);
+
+/* Mean of a quantity over the iterations that count. */
+double advise_quantity(const struct advise *advise, enum iteration_quantity quantity);
+
+__attribute__((format(printf, 3, 4))) void advise_path_line(struct advise_finding *finding,
+                                                            const char *path, const char *format,
+                                                            ...);
+
+/* `12.35us`; `12.3 %`. */
+struct mp_shown advise_time(double ns);
+struct mp_shown advise_percent(double part, double whole);
+
+/* Whether the mean reads `1`: what it counts has no plural. */
+bool advise_is_one(double mean);
+
+/* `once`, `40.1 per iteration`. */
+struct mp_shown advise_often(double count);
+
+#endif

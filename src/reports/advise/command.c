@@ -1,0 +1,159 @@
+/* `miniprof advise`: builds the event graph and the iterations, judges the rules, prints the
+ * findings.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/report_options.h"
+#include "cli/trace_args.h"
+#include "reports/advise/advise.h"
+#include "reports/advise/print.h"
+#include "reports/common/iterations_by.h"
+#include "reports/ranks/load.h"
+#include "reports/recording_cost/recording_cost.h"
+
+#include "base/poison.h"
+
+struct advise_values {
+    struct report_values report;
+    struct iterations_values iterations;
+    bool one_clock;
+};
+
+#define FIELD(name) offsetof(struct advise_values, name)
+static const struct option_spec specs[] = {
+    ITERATIONS_OPTION(FIELD(iterations)),
+    ITERATIONS_ALIAS(FIELD(iterations), "by"),
+    ONE_CLOCK_OPTION(FIELD(one_clock)),
+    REPORT_AS_RECORDED_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(FIELD(report), "only iterations that begin in capture range N"),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "advise",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints what to change next: findings on the iterations of a program, each with its "
+               "evidence, what it would gain by replay, and what to do.",
+    .notes = "Exit code: 0 fine, with or without findings, 1 a trace is not whole (its first "
+             "line says why), 2 wrong usage or no such iterations, 3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct studied_options options;
+    struct matched matched; /* of a folder of ranks */
+};
+
+static enum mp_status advise_and_print(struct mp_trace *trace, const struct studied *work,
+                                       const struct reporting *reporting, struct mp_error *error)
+{
+    const struct advise_input input = {&work->deps, trace, &work->study};
+    struct advice advice;
+    struct advise_report report = {.advice = &advice};
+    enum mp_status status;
+
+    MP_TRY(advise_build(&input, &advice, error));
+    report.iterations = iterations_report_of(trace, &work->deps, &work->study);
+    report.iterations.range = reporting->options.iterations.range;
+    report.iterations.baseline = &work->baseline;
+    report.iterations.recording_cost = &work->recording_cost;
+    status = print_advise(&reporting->out, &report);
+    advise_free(&advice);
+    return status ? mp_error_set(error, status, "no memory for the findings") : MP_OK;
+}
+
+static enum mp_status report_advise(void *context, struct mp_trace *trace, bool *whole,
+                                    struct mp_error *error)
+{
+    const struct reporting *reporting = context;
+    struct studied work;
+    enum mp_status status = studied_load(trace, &reporting->options, &work, error);
+
+    if (status == MP_OK)
+        status = advise_and_print(trace, &work, reporting, error);
+    *whole = quality_is_whole(&work.deps.quality);
+    studied_free(&work);
+    return status;
+}
+
+/* ---- A job ---- */
+
+static enum mp_status advise_job(struct reporting *reporting, struct job *job,
+                                 struct deps_windows *iterations, struct mp_error *error)
+{
+    const struct ranks_report ranks = matched_report(&reporting->matched);
+    const struct job_report head = {.ranks = &ranks};
+    struct advice advice;
+    struct advise_job_report report = {.job = &head, .advice = &advice};
+    enum mp_status status;
+
+    MP_TRY(matched_join(&reporting->matched, &reporting->options.graph, job, error));
+    MP_TRY(matched_iterations(&reporting->matched, job, &reporting->options.iterations, iterations,
+                              error));
+    status = job_advise(job, iterations, &advice);
+    if (status != MP_OK)
+        return mp_error_set(error, status, "cannot analyse the job: %s", mp_status_name(status));
+    report.iterations = iterations->count;
+    report.rank = job->deps.ranks[0];
+    print_job_advise(&reporting->out, &report);
+    advise_free(&advice);
+    return MP_OK;
+}
+
+/* The findings on all ranks together, before those on each. */
+static int report_job(void *context)
+{
+    struct reporting *reporting = context;
+    struct job job = {.set = NULL};
+    struct deps_windows iterations = {.items = NULL};
+    struct mp_error error;
+    enum mp_status status = advise_job(reporting, &job, &iterations, &error);
+
+    deps_windows_free(&iterations);
+    job_free(&job);
+    if (status == MP_OK)
+        return reporting->matched.code;
+    complain(set.command, "%s", error.text);
+    return status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
+}
+
+static int report_arguments(struct reporting *reporting, int count, char **arguments,
+                            bool one_clock)
+{
+    bool job = matched_is_job(&reporting->matched, set.command, count, arguments, one_clock);
+    int code = job_and_each_trace(set.command, &reporting->out, count, arguments,
+                                  job ? report_job : NULL, report_advise, reporting);
+
+    if (job)
+        matched_free(&reporting->matched);
+    else
+        code = worse_code(code, reporting->matched.code);
+    return code;
+}
+
+int cmd_advise(int argc, char **argv)
+{
+    struct advise_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first, code;
+
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    iterations_by(values.iterations.how, &reporting.options.iterations);
+    reporting.options.iterations.range = values.report.range;
+    reporting.options.graph =
+        (struct deps_options){.style = report_style(&values.report), .fronts = true};
+    return report_arguments(&reporting, argc - first, argv + first, values.one_clock);
+}

@@ -1,0 +1,217 @@
+/* Time in which the GPU is idle because the host has not launched the next work yet.
+ *
+ *     thread   |launch|..|launch|..|launch|  |wait|.......host code.......|launch|
+ *     GPU             |k|       |k|      |kk|
+ *              <------ launch_bound ---->         <----- host_bound ----->
+ */
+#include <stdlib.h>
+
+#include "base/text/units.h"
+#include "reports/advise/build.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+/* ---- launch_bound ---- */
+
+/* With a smaller share of idle time in an iteration, launches are not the problem. */
+#define MIN_IDLE 0.05
+
+/* At least this share of the iterations must have the same kernels in the same order, or no graph
+ * can replace them. */
+#define MIN_ALIKE 0.5
+
+/* Time that a graph launch takes for each node before its work begins, ns (ResNet-50, 227 nodes,
+ * H100: 80 us). */
+#define GRAPH_NODE_NS 350
+
+/* A mark besides the edits, in advise->edits; deps_replay does not know it. */
+#define MARK 0x80u
+
+struct launches {
+    uint64_t kernels; /* in stretches of launches, behind the first one of each */
+    uint64_t calls;
+    uint64_t call_time;
+    uint64_t host_time; /* between the calls */
+};
+
+/* Removes the launches and adds up the time that they took. */
+static void take_launches_out(struct advise *advise, const struct deps_lane *lane,
+                              struct advise_tally *tally, struct launches *sum)
+{
+    const struct deps *deps = advise->deps;
+    struct advise_call call;
+
+    for (uint32_t at = lane->first; advise_next_call(advise, lane, &at, &call);) {
+        uint64_t time = deps->activities[call.last].end - deps->activities[call.first].begin;
+
+        if (!(advise->edits[call.first] & MARK))
+            continue;
+        for (uint32_t i = call.first; i <= call.last; i++)
+            advise->edits[i] = DEPS_EDIT_NO_TIME | DEPS_EDIT_NO_HOST;
+        if (!advise_counts(advise, call.first))
+            continue;
+        sum->calls++;
+        sum->call_time += time;
+        sum->host_time += call.gap;
+        advise_tally_add(tally, deps->activities[call.first].name, time);
+    }
+}
+
+static void take_latencies_out(struct advise *advise, struct launches *sum)
+{
+    const struct deps *deps = advise->deps;
+
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        if (work->launch == DEPS_NONE || !(advise->edits[work->launch] & DEPS_EDIT_NO_HOST))
+            continue;
+        advise->edits[i] |= DEPS_EDIT_NO_LAUNCH;
+        sum->kernels += work->kind == DEPS_KERNEL && advise_counts(advise, i);
+    }
+}
+
+/* How many of the iterations that count have the kernels of the median one, 0 to 1. */
+static enum mp_status share_alike(const struct advise *advise, double *share)
+{
+    const struct deps *deps = advise->deps;
+    uint64_t *hashes = calloc(advise->iterations->count + 1, sizeof *hashes);
+    size_t alike = 0;
+
+    if (!hashes)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        uint32_t of = advise->iterations->of[i];
+
+        if (of != DEPS_NONE && deps->activities[i].kind == DEPS_KERNEL)
+            hashes[of] = (hashes[of] ^ deps->activities[i].name) * UINT64_C(0x100000001b3) + 1;
+    }
+    for (size_t i = 0; i < advise->iterations->count; i++)
+        alike += advise->regular[i] && hashes[i] == hashes[advise->summary->median];
+    *share = (double)alike / (double)advise->judged;
+    free(hashes);
+    return MP_OK;
+}
+
+static void tell_launches(const struct advise *advise, struct advise_finding *finding,
+                          const struct launches *sum, double idle, double alike)
+{
+    double latency = advise_quantity(advise, ITERATION_LATENCY);
+
+    finding->assumes = "one graph launch for each stretch of launches, 0.35 us a node; no launch "
+                       "calls, launch latency and host code in between";
+    advise_evidence(finding,
+                    "the GPU is idle for %s of an iteration, %s; %s calls between its first and "
+                    "last launches take %s, host code between them %s",
+                    advise_time(idle).text, advise_percent(idle, latency).text,
+                    mp_figure(advise_mean(advise, sum->calls)).text,
+                    advise_time(advise_mean(advise, sum->call_time)).text,
+                    advise_time(advise_mean(advise, sum->host_time)).text);
+    advise_number(finding, "idle_ns", idle);
+    advise_number(finding, "calls", advise_mean(advise, sum->calls));
+    advise_number(finding, "kernels", advise_mean(advise, sum->kernels));
+    advise_number(finding, "calls_ns", advise_mean(advise, sum->call_time));
+    advise_number(finding, "host_ns", advise_mean(advise, sum->host_time));
+    advise_number(finding, "alike_percent", 100 * alike);
+}
+
+static enum mp_status judge_launches(struct advise *advise, struct advise_finding *finding,
+                                     struct advise_tally *tally)
+{
+    const struct deps *deps = advise->deps;
+    double idle = advise_quantity(advise, ITERATION_IDLE_LAUNCH) +
+                  advise_quantity(advise, ITERATION_IDLE_HOST);
+    struct launches sum = {0};
+    uint64_t graph_time;
+    double alike;
+
+    advise_mark_launches(advise, false, advise->edits, MARK);
+    for (uint32_t i = 0; i < deps->thread_count; i++)
+        take_launches_out(advise, &deps->lanes[i], tally, &sum);
+    take_latencies_out(advise, &sum);
+    MP_TRY(share_alike(advise, &alike));
+    if (!sum.kernels || alike < MIN_ALIKE ||
+        idle < MIN_IDLE * advise_quantity(advise, ITERATION_LATENCY))
+        return MP_OK;
+    MP_TRY(advise_replay(advise, &finding->gain));
+    graph_time = sum.kernels * GRAPH_NODE_NS / advise->judged;
+    finding->gain = finding->gain > graph_time ? finding->gain - graph_time : 0;
+    tell_launches(advise, finding, &sum, idle, alike);
+    advise_tally_lines(advise, tally, finding);
+    return MP_OK;
+}
+
+enum mp_status advise_launch_bound(struct advise *advise, struct advise_finding *finding)
+{
+    struct advise_tally tally;
+    enum mp_status status = advise_tally_init(&tally, advise->deps);
+
+    if (!status)
+        status = judge_launches(advise, finding, &tally);
+    advise_tally_free(&tally);
+    return status;
+}
+
+/* ---- host_bound ---- */
+
+/* Removes host code that is not between the launches of a stretch; returns its time. */
+static void take_host_out(struct advise *advise, const struct deps_lane *lane,
+                          struct advise_tally *tally, uint64_t *sum)
+{
+    const struct deps_activity *activities = advise->deps->activities;
+
+    for (uint32_t i = lane->first; i < lane->first + lane->count; i++) {
+        uint64_t gap = advise_host_before(advise, i);
+        bool between = advise->edits[i] & MARK;
+
+        advise->edits[i] = 0;
+        if (between || !gap)
+            continue;
+        advise->edits[i] = DEPS_EDIT_NO_HOST;
+        if (!advise_counts_host(advise, i))
+            continue;
+        *sum += gap;
+        advise_tally_add(tally, activities[i].name, gap);
+    }
+}
+
+static enum mp_status judge_host(struct advise *advise, struct advise_finding *finding,
+                                 struct advise_tally *tally)
+{
+    const struct deps *deps = advise->deps;
+    double idle = advise_quantity(advise, ITERATION_IDLE_HOST);
+    double latency = advise_quantity(advise, ITERATION_LATENCY);
+    uint64_t sum = 0;
+
+    advise_mark_launches(advise, true, advise->edits, MARK);
+    for (uint32_t i = 0; i < deps->thread_count; i++)
+        take_host_out(advise, &deps->lanes[i], tally, &sum);
+    if (!sum)
+        return MP_OK;
+    MP_TRY(advise_replay(advise, &finding->gain));
+    finding->method = ADVISE_BY_REPLAY_BOUNDED;
+    if ((double)finding->gain > idle)
+        finding->gain = (uint64_t)idle;
+    finding->assumes = "this host code runs in other threads meanwhile; at most the idle time";
+    advise_evidence(finding,
+                    "the GPU is idle for %s of an iteration, %s, while the host is outside of "
+                    "CUDA; host code before, behind and far between its launches takes %s",
+                    advise_time(idle).text, advise_percent(idle, latency).text,
+                    advise_time(advise_mean(advise, sum)).text);
+    advise_number(finding, "idle_ns", idle);
+    advise_number(finding, "host_ns", advise_mean(advise, sum));
+    advise_tally_lines(advise, tally, finding);
+    return MP_OK;
+}
+
+enum mp_status advise_host_bound(struct advise *advise, struct advise_finding *finding)
+{
+    struct advise_tally tally;
+    enum mp_status status = advise_tally_init(&tally, advise->deps);
+
+    if (!status)
+        status = judge_host(advise, finding, &tally);
+    advise_tally_free(&tally);
+    return status;
+}

@@ -1,0 +1,357 @@
+/* Prints findings: title, evidence, what to do. Lines are wrapped here, because the texts are
+ * sentences and not cells.
+ */
+#include "reports/advise/print.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/data/buffer.h"
+#include "base/text/foreign.h"
+#include "base/text/units.h"
+#include "profile/ranges.h"
+#include "reports/common/quality.h"
+#include "reports/common/recording_cost.h"
+#include "reports/common/summary_table.h"
+
+#include "base/poison.h"
+
+#define LINE_COLUMNS 110 /* without a terminal */
+#define NAME_COLUMNS 70  /* longer names end in "...", longer paths begin with it */
+
+/* ---- Text ---- */
+
+/* Prints our own words in lines that are each indented by `indent` columns. If `column` is not 0,
+ * the first line continues at that column. */
+static void put_wrapped_from(const struct report_out *to, size_t column, unsigned indent,
+                             const char *text)
+{
+    unsigned columns = report_view_line(to->view, LINE_COLUMNS);
+    FILE *out = to->file;
+
+    while (*text) {
+        size_t word = strcspn(text, " ");
+
+        if (!column || column + 1 + word > columns) {
+            fprintf(out, "%s%*s", column ? "\n" : "", (int)indent, "");
+            column = indent;
+        } else {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, word, out);
+        column += word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void put_wrapped(const struct report_out *out, unsigned indent, const char *text)
+{
+    put_wrapped_from(out, 0, indent, text);
+}
+
+__attribute__((format(printf, 2, 3))) static void put_sentence(const struct report_out *out,
+                                                               const char *format, ...)
+{
+    char line[2 * ADVISE_TEXT_BYTES + 64];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    put_wrapped(out, 4, line);
+}
+
+static void put_name(const struct report_out *to, size_t taken, const char *name, bool is_path)
+{
+    size_t length = strlen(name);
+    size_t kept = NAME_COLUMNS - 3;
+    FILE *out = to->file;
+
+    if (report_view_lays_out(to->view)) {
+        report_put_name(out, to->view, taken, name);
+        return;
+    }
+    if (length <= NAME_COLUMNS) {
+        foreign_put(out, name, length);
+        return;
+    }
+    if (is_path) {
+        fputs("...", out);
+        foreign_put(out, name + length - kept, kept);
+    } else {
+        foreign_put(out, name, kept);
+        fputs("...", out);
+    }
+}
+
+static void put_lines(const struct report_out *to, const struct advise_finding *finding)
+{
+    FILE *out = to->file;
+    size_t width = 0;
+
+    for (size_t i = 0; i < finding->line_count; i++) {
+        size_t length = strlen(finding->lines[i].text);
+
+        if (finding->lines[i].name && length > width)
+            width = length;
+    }
+    for (size_t i = 0; i < finding->line_count; i++) {
+        const struct advise_line *line = &finding->lines[i];
+
+        fprintf(out, "     %-*s", line->name ? (int)width : 0, line->text);
+        if (line->name) {
+            fputs("  ", out);
+            put_name(to, width + 7, line->name, line->is_path);
+        }
+        fputc('\n', out);
+    }
+}
+
+static const char *const caller_texts[] = {
+    [ADVISE_CALLED_FROM] = "called from",
+    [ADVISE_HOST_CODE] = "host code in",
+    [ADVISE_IN_PACKAGE] = "in",
+};
+
+/* "61.0 % called from  forward (model.py:214)" */
+static void put_callers(const struct report_out *out, const struct advice *advice,
+                        const struct advise_finding *finding)
+{
+    struct mp_buffer text = {.size = 0};
+
+    for (size_t i = 0; i < finding->caller_count; i++) {
+        mp_buffer_clear(&text);
+        call_stacks_put_frame(&text, &advice->stacks, &finding->callers[i].frame, false);
+        if (mp_buffer_append_byte(&text, '\0'))
+            break;
+        fprintf(out->file, "     %5.1f %% %-12s ", finding->callers[i].percent,
+                caller_texts[finding->callers[i].kind]);
+        put_name(out, 26, (const char *)text.data, false);
+        fputc('\n', out->file);
+    }
+    mp_buffer_free(&text);
+}
+
+static void put_finding(const struct report_out *to, size_t number, const struct advice *advice)
+{
+    const struct advise_finding *finding = &advice->findings[number - 1];
+    uint64_t step = advice->step;
+    char gain[MP_FORMATTED_BYTES];
+    char whole[MP_FORMATTED_BYTES];
+
+    fprintf(to->file, "%2zu. %s: %s-%s of %s, %.1f %%\n", number, finding->title,
+            finding->certainty == ADVISE_BOUND ? "at most " : "",
+            mp_format_time(gain, sizeof gain, finding->gain),
+            mp_format_time(whole, sizeof whole, step), finding->percent);
+    put_wrapped(to, 4, finding->evidence);
+    put_lines(to, finding);
+    put_callers(to, advice, finding);
+    put_sentence(to, "Gain: %s, %s; assumes: %s", advise_certainty_text(finding->certainty),
+                 advise_method_text(finding->method), finding->assumes);
+    put_sentence(to, "To do: %s", finding->to_do);
+}
+
+/* Which of iterations whose times are split count. */
+static void print_judged(FILE *out, const struct advice *advice)
+{
+    char p50[MP_FORMATTED_BYTES];
+
+    if (advice->kind->range)
+        fprintf(out, "; judged are the %s of capture range %" PRIu64, mp_count(advice->judged).text,
+                advice->kind->range);
+    else
+        fprintf(out, "; judged are the %s that take about %s", mp_count(advice->judged).text,
+                mp_format_time(p50, sizeof p50, advice->kind->p50));
+}
+
+static void put_head(const struct report_out *out, const struct advise_report *report)
+{
+    const struct iterations_report *iterations = &report->iterations;
+    const struct advice *advice = report->advice;
+    size_t count = iterations->iterations->count;
+    bool requests = iterations->iterations->way == ITERATIONS_REQUESTS;
+    char p50[MP_FORMATTED_BYTES];
+    char step[MP_FORMATTED_BYTES];
+
+    print_head(out, iterations->trace, &iterations->deps->quality, iterations->range,
+               ranges_count(&iterations->deps->ranges));
+    if (!report_has_titles(out)) {
+        print_iterations_warning(out, iterations);
+        return;
+    }
+    print_prefix(out, iterations->trace);
+    print_iterations_way(out->file, iterations);
+    fputc('\n', out->file);
+    print_iterations_warning(out, iterations);
+    print_prefix(out, iterations->trace);
+    mp_format_time(p50, sizeof p50, iterations->summary->statistics[ITERATION_LATENCY].p50);
+    mp_format_time(step, sizeof step, advice->step);
+    fprintf(out->file, "%s %s%s", mp_count(count).text, requests ? "request" : "iteration",
+            count == 1 ? "" : "s");
+    if (advice->kind)
+        print_judged(out->file, advice);
+    else
+        fprintf(out->file, ", latency P50 %s", p50);
+    if (count > 1 && !requests)
+        fprintf(out->file, ", %s from end to end (P50)", step);
+    if (advice->judged < count && !advice->kind)
+        fprintf(out->file, "; %s outlier%s left out of gains",
+                mp_count(count - advice->judged).text, count - advice->judged == 1 ? "" : "s");
+    fputc('\n', out->file);
+    print_iterations_headline(out, iterations);
+    print_recording_cost(out, iterations->trace, iterations->baseline, iterations->recording_cost);
+}
+
+/* Appends `, TEXT` to the list of rules that were not tried. */
+static void list_not_tried(struct mp_buffer *text, const struct advice *advice)
+{
+    for (int reason = ADVISE_TRIED + 1; reason < ADVISE_REASONS; reason++) {
+        bool first = true;
+
+        for (int rule = 0; rule < ADVISE_RULES; rule++) {
+            if (advice->reasons[rule] != (enum advise_reason)reason)
+                continue;
+            mp_buffer_append_text(text, !text->size ? "" : first ? "; " : ", ");
+            mp_buffer_append_text(text, advise_rule_key((enum advise_rule_id)rule));
+            first = false;
+        }
+        if (!first)
+            mp_buffer_append_format(text, " (%s)",
+                                    advise_reason_text(advice, (enum advise_reason)reason));
+    }
+}
+
+/* "Not tried: a, b (why); c (why)" */
+static enum mp_status put_not_tried(const struct report_out *out,
+                                    const struct advise_report *report)
+{
+    const char *pid = mp_trace_property(report->iterations.trace, "pid");
+    struct mp_buffer text = {.size = 0};
+    enum mp_status status;
+
+    list_not_tried(&text, report->advice);
+    if (text.size && !mp_buffer_append_byte(&text, '\0')) {
+        print_prefix(out, report->iterations.trace);
+        fputs("Not tried:", out->file);
+        put_wrapped_from(out, strlen(pid ? pid : "====") + strlen("==== Not tried:"), 4,
+                         (const char *)text.data);
+    }
+    status = text.status;
+    mp_buffer_free(&text);
+    return status;
+}
+
+static void put_framework(const struct report_out *out, const struct advise_report *report)
+{
+    const struct advice *advice = report->advice;
+
+    if (!advice->framework)
+        return;
+    print_prefix(out, report->iterations.trace);
+    fprintf(out->file, "Framework: %s (by the names of %.1f %% of the kernels%s)\n",
+            advice->framework, advice->framework_percent,
+            strcmp(advice->framework, "TensorRT") != 0 ? "" : ", or its NVTX ranges");
+}
+
+static void put_findings(const struct report_out *out, const struct mp_trace *trace,
+                         const struct advice *advice)
+{
+    print_prefix(out, trace);
+    if (advice->count)
+        fprintf(out->file,
+                "%s finding%s, estimates before bounds; each gain is of its change alone: they do "
+                "not add up\n",
+                mp_count(advice->count).text, advice->count == 1 ? "" : "s");
+    else
+        fputs("No findings.\n", out->file);
+    for (size_t i = 0; i < advice->count; i++)
+        put_finding(out, i + 1, advice);
+}
+
+static enum mp_status advise_print_text(const struct report_out *out,
+                                        const struct advise_report *report)
+{
+    put_head(out, report);
+    put_framework(out, report);
+    put_findings(out, report->iterations.trace, report->advice);
+    return put_not_tried(out, report);
+}
+
+/* ---- CSV ---- */
+
+static const struct report_column columns[] = {
+    {.title = "Rule", .kind = REPORT_CELL_TEXT, .left = true},
+    {.title = "Finding", .kind = REPORT_CELL_TEXT, .left = true},
+    {.title = "Gain", .kind = REPORT_CELL_TIME},
+    {.title = "Iteration", .kind = REPORT_CELL_TIME},
+    {.title = "Gain(%)", .kind = REPORT_CELL_PERCENT, .unit = "%"},
+    {.title = "Method", .kind = REPORT_CELL_TEXT, .left = true},
+    {.title = "Certainty", .kind = REPORT_CELL_TEXT, .left = true},
+    {.title = "Confidence", .kind = REPORT_CELL_REAL},
+    {.title = "Assumes", .kind = REPORT_CELL_TEXT, .left = true},
+    {.title = "Evidence", .kind = REPORT_CELL_TEXT, .left = true},
+    {.title = "To do", .kind = REPORT_CELL_TEXT, .left = true},
+};
+
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+static void each_finding(struct report_table *table, const struct advice *advice,
+                         void (*take)(struct report_table *, const struct report_cell *))
+{
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advise_finding *finding = &advice->findings[i];
+        const struct report_cell cells[COLUMNS] = {
+            report_text_cell(advise_rule_key(finding->rule)),
+            report_text_cell(finding->title),
+            report_number_cell(finding->gain),
+            report_number_cell(advice->step),
+            report_real_cell(finding->percent),
+            report_text_cell(advise_method_text(finding->method)),
+            report_text_cell(advise_certainty_key(finding->certainty)),
+            report_real_cell(finding->confidence),
+            report_text_cell(finding->assumes),
+            report_text_cell(finding->evidence),
+            report_text_cell(finding->to_do),
+        };
+        take(table, cells);
+    }
+}
+
+static void print_rows(const struct report_out *out, const struct advice *advice)
+{
+    struct report_table table;
+
+    report_begin(&table, out, columns, COLUMNS);
+    report_header(&table);
+    each_finding(&table, advice, report_row);
+    report_end(&table);
+}
+
+static void print_csv(const struct report_out *out, const struct advise_report *report)
+{
+    put_head(out, report);
+    print_rows(out, report->advice);
+}
+
+void print_advise_findings(const struct report_out *out, const struct advice *advice)
+{
+    if (out->format == REPORT_CSV)
+        print_rows(out, advice);
+    else
+        put_findings(out, NULL, advice);
+}
+
+enum mp_status print_advise(const struct report_out *out, const struct advise_report *report)
+{
+    if (out->format == REPORT_JSON)
+        print_advise_json(out->file, report);
+    else if (out->format == REPORT_CSV)
+        print_csv(out, report);
+    else
+        return advise_print_text(out, report);
+    return MP_OK;
+}

@@ -1,0 +1,134 @@
+/* `miniprof counters`: counters of the GPU over time, of devices and of the work that ran. */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/text/strings.h"
+#include "cli/command.h"
+#include "cli/report_options.h"
+#include "cli/trace_args.h"
+#include "reports/common/iterations_by.h"
+#include "reports/counters/counters.h"
+#include "reports/counters/print.h"
+#include "reports/recording_cost/recording_cost.h"
+
+#include "base/poison.h"
+
+struct counters_values {
+    struct report_values report;
+    struct iterations_values iterations;
+    const char *by;
+};
+
+#define FIELD(name) offsetof(struct counters_values, name)
+static const struct option_spec specs[] = {
+    {.name = "by",
+     .argument = "kernel|layer|iteration|idle",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(by),
+     .help = "what the values are attributed to: kernels and copies (default), the layers that "
+             "launched them, iterations, or why nothing ran in iterations"},
+    ITERATIONS_OPTION(FIELD(iterations)),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_TABLE_OPTION(FIELD(report), "work"),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(FIELD(report), "only capture range N"),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "counters",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints counters of the GPU that were sampled over time (MINIPROF_SAMPLE): their "
+               "mean, P50, P95 and greatest value of each device, and what they were while each "
+               "kernel, copy or layer ran, with what it is bound by, or in each iteration.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct counters_options options;
+    struct studied_options study; /* of iterations */
+};
+
+static enum mp_status print_with(const struct reporting *reporting, struct mp_trace *trace,
+                                 const struct counters_options *options, bool *whole,
+                                 struct mp_error *error)
+{
+    struct counters_result result;
+
+    MP_TRY(counters_build(trace, options, &result, error));
+    print_counters(&reporting->out, trace, &result, options);
+    *whole = quality_is_whole(&result.quality);
+    counters_result_free(&result);
+    return MP_OK;
+}
+
+static enum mp_status report_counters(void *context, struct mp_trace *trace, bool *whole,
+                                      struct mp_error *error)
+{
+    const struct reporting *reporting = context;
+    struct counters_options options = reporting->options;
+    struct studied work;
+    enum mp_status status;
+
+    if (options.by != COUNTERS_BY_ITERATION && options.by != COUNTERS_BY_IDLE)
+        return print_with(reporting, trace, &options, whole, error);
+    status = studied_load(trace, &reporting->study, &work, error);
+    options.deps = &work.deps;
+    options.iterations = &work.study.iterations;
+    if (!status)
+        status = print_with(reporting, trace, &options, whole, error);
+    studied_free(&work);
+    return status;
+}
+
+/* What the text of --by stands for; false after a complaint. */
+static bool parse_by(const char *text, enum counters_by *by)
+{
+    static const char *const names[] = {[COUNTERS_BY_KERNEL] = "kernel",
+                                        [COUNTERS_BY_LAYER] = "layer",
+                                        [COUNTERS_BY_ITERATION] = "iteration",
+                                        [COUNTERS_BY_IDLE] = "idle"};
+
+    *by = COUNTERS_BY_KERNEL;
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++) {
+        *by = (enum counters_by)i;
+        if (mp_text_equal(text, names[i]))
+            return true;
+    }
+    if (text)
+        complain(set.command, "--by takes kernel, layer, iteration or idle, not '%s'", text);
+    return !text;
+}
+
+int cmd_counters(int argc, char **argv)
+{
+    struct counters_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first, code;
+
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    reporting.options = (struct counters_options){.range = values.report.range,
+                                                  .style = report_style(&values.report)};
+    if (!parse_by(values.by, &reporting.options.by) ||
+        !options_agree(set.command,
+                       values.iterations.how && reporting.options.by != COUNTERS_BY_ITERATION &&
+                           reporting.options.by != COUNTERS_BY_IDLE,
+                       "--iterations goes with --by iteration and --by idle"))
+        return EXIT_USAGE;
+    iterations_by(values.iterations.how, &reporting.study.iterations);
+    reporting.study.iterations.range = values.report.range;
+    reporting.study.graph.style = reporting.options.style;
+    reporting.study.no_cost = true;
+    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_counters,
+                      &reporting);
+}

@@ -1,0 +1,109 @@
+/* Chooses the groups of a device: those with most time, with nothing and all others before them. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "reports/counters/device_work.h"
+
+#include "base/poison.h"
+
+struct tally {
+    uint32_t group;
+    bool is_cause;
+    uint64_t time, calls;
+};
+
+static int tally_order(const void *a, const void *b)
+{
+    const struct tally *one = a, *other = b;
+
+    if (one->is_cause != other->is_cause)
+        return one->is_cause ? -1 : 1;
+    if (one->time != other->time)
+        return one->time < other->time ? 1 : -1;
+    return one->group < other->group ? -1 : 1;
+}
+
+static struct counters_group *add_group(struct device_work *work, const char *name)
+{
+    struct counters_result *result = work->pass->result;
+    struct counters_group *group = &result->groups[result->group_count++];
+
+    *group =
+        (struct counters_group){.device = work->device, .name = name, .cells = result->cell_count};
+    for (size_t i = 0; i < work->width; i++)
+        result->cells[result->cell_count++] =
+            (struct counters_cell){.mean = (double)NAN, .error = (double)NAN};
+    work->groups++;
+    return group;
+}
+
+/* Room for the device's groups and their cells. */
+static enum mp_status reserve_groups(struct device_work *work)
+{
+    struct counters_result *result = work->pass->result;
+    size_t groups = work->pass->name_count + 2;
+    struct counters_group *grown;
+    struct counters_cell *cells;
+
+    if (groups > COUNTERS_MAX_GROUPS)
+        groups = COUNTERS_MAX_GROUPS;
+    work->width = 0;
+    for (size_t i = 0; i < result->counter_count; i++)
+        work->width += result->counters[i].device == work->device;
+    grown = reallocarray(result->groups, result->group_count + groups, sizeof *grown);
+    if (!grown)
+        return MP_ERR_MEMORY;
+    result->groups = grown;
+    cells = reallocarray(result->cells, result->cell_count + groups * work->width, sizeof *cells);
+    if (!cells)
+        return MP_ERR_MEMORY;
+    result->cells = cells;
+    return MP_OK;
+}
+
+/* The device's groups: nothing, all others, and those with most time. */
+static void make_groups(struct device_work *work, struct tally *tallies, size_t count)
+{
+    struct counters_group *idle, *others;
+
+    work->first = work->pass->result->group_count;
+    idle = add_group(work, NULL);
+    idle->idle = true;
+    others = add_group(work, NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct counters_group *group = others;
+
+        if (!tallies[i].time)
+            continue;
+        work->local[tallies[i].group] = COUNTERS_OTHERS;
+        if (work->groups < COUNTERS_MAX_GROUPS) {
+            work->local[tallies[i].group] = (uint32_t)work->groups;
+            group = add_group(work, work->pass->names[tallies[i].group]);
+            group->is_cause = tallies[i].is_cause;
+        }
+        group->time += tallies[i].time;
+        group->calls += tallies[i].calls;
+    }
+}
+
+enum mp_status device_work_group(struct device_work *work)
+{
+    size_t count = work->pass->name_count;
+    struct tally *tallies = calloc(count + 1, sizeof *tallies);
+
+    work->local = calloc(count + 1, sizeof *work->local);
+    if (!tallies || !work->local || reserve_groups(work)) {
+        free(tallies);
+        return MP_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++)
+        tallies[i] = (struct tally){.group = (uint32_t)i, .is_cause = i < work->pass->cause_count};
+    for (size_t i = 0; i < work->piece_count; i++) {
+        tallies[work->pieces[i].group].time += work->pieces[i].end - work->pieces[i].start;
+        tallies[work->pieces[i].group].calls++;
+    }
+    qsort(tallies, count, sizeof *tallies, tally_order);
+    make_groups(work, tallies, count);
+    free(tallies);
+    return MP_OK;
+}

@@ -1,0 +1,343 @@
+/* Reads the samples of a trace, and the work of its devices by the names of kernels and copies. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/reserve.h"
+#include "profile/reading.h"
+#include "reports/counters/pass.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
+#define UNNAMED             "[unnamed kernel]"
+
+enum { KEY_KERNEL = 1, KEY_COPY, KEY_SET, KEY_GRAPH };
+
+/* ---- Counters ---- */
+
+static enum mp_status find_set(struct counters_pass *pass, uint64_t device, enum sampled_by by,
+                               size_t *found)
+{
+    for (*found = 0; *found < pass->set_count; ++*found) {
+        const struct sample_set *set = &pass->sets[*found];
+
+        if (set->device == device && set->by == by && !set->count &&
+            set->width < COUNTERS_MAX_A_SET)
+            return MP_OK;
+    }
+    MP_TRY(
+        mp_reserve((void **)&pass->sets, pass->set_count, &pass->set_capacity, sizeof *pass->sets));
+    pass->sets[pass->set_count++] =
+        (struct sample_set){.device = device, .by = by, .earliest = UINT64_MAX};
+    return MP_OK;
+}
+
+static enum mp_status take_counter(struct counters_pass *pass, const struct mp_batch *batch,
+                                   uint32_t row)
+{
+    struct counters_result *result = pass->result;
+    const struct definitions *definitions = &result->definitions;
+    uint64_t by = CELL(counter, source), unit = CELL(counter, unit), step = CELL(counter, step);
+    struct counters_counter counter = {
+        .device = CELL(counter, device),
+        .name = definitions_text(definitions, CELL(counter, name)),
+        .by = by <= SAMPLED_BY_NVML ? (enum sampled_by)by : SAMPLED_BY_NOBODY,
+        .unit = unit <= METRIC_UNIT_CELSIUS ? (enum metric_unit)unit : METRIC_UNIT_NONE,
+        .interval = CELL(counter, interval),
+        .expression = definitions_text(definitions, CELL(counter, expression)),
+        .note = definitions_text(definitions, CELL(counter, note)),
+    };
+    struct sample_set *set;
+    size_t at;
+
+    if (mp_map_get(&pass->places, CELL(counter, id)) != MP_MAP_ABSENT ||
+        result->counter_count == COUNTERS_MAX)
+        return MP_OK;
+    if (!counter.name)
+        result->quality.undefined++;
+    memcpy(&counter.step, &step, sizeof step);
+    MP_TRY(mp_reserve((void **)&result->counters, result->counter_count, &pass->counter_capacity,
+                      sizeof *result->counters));
+    MP_TRY(find_set(pass, counter.device, counter.by, &at));
+    set = &pass->sets[at];
+    MP_TRY(mp_map_put(&pass->places, CELL(counter, id), (uint32_t)(at << 8 | set->width)));
+    set->counters[set->width++] = result->counter_count;
+    for (size_t i = 0; i < result->counter_count; i++)
+        counter.place += result->counters[i].device == counter.device;
+    result->counters[result->counter_count++] = counter;
+    return MP_OK;
+}
+
+static enum mp_status take_counters(struct counters_pass *pass, const struct mp_batch *batch)
+{
+    for (uint32_t row = 0; row < batch->rows; row++)
+        MP_TRY(take_counter(pass, batch, row));
+    return MP_OK;
+}
+
+/* ---- Samples ---- */
+
+static enum mp_status begin_sample(struct sample_set *set, uint64_t end, uint64_t length)
+{
+    MP_TRY(mp_reserve((void **)&set->ends, set->count, &set->end_capacity, sizeof *set->ends));
+    MP_TRY(mp_reserve((void **)&set->lengths, set->count, &set->length_capacity,
+                      sizeof *set->lengths));
+    if ((set->count + 1) * set->width > set->value_capacity) {
+        size_t capacity = 2 * set->value_capacity + 64 * set->width;
+        uint16_t *grown = reallocarray(set->values, capacity, sizeof *grown);
+
+        if (!grown)
+            return MP_ERR_MEMORY;
+        set->values = grown;
+        set->value_capacity = capacity;
+    }
+    for (size_t i = 0; i < set->width; i++)
+        set->values[set->count * set->width + i] = SAMPLED_UNKNOWN;
+    set->ends[set->count] = end;
+    set->lengths[set->count++] = length;
+    return MP_OK;
+}
+
+/* What was counted must lie in the range as a whole: it would else count work of outside. A reading
+ * of NVML is of one moment. The recorder has the same rule. */
+static bool in_range(const struct counters_pass *pass, enum sampled_by by, uint64_t begin,
+                     uint64_t end)
+{
+    const struct capture_range *range = pass->range;
+
+    if (range && by == SAMPLED_BY_NVML)
+        return begin < range->end_time && end > range->begin_time;
+    return !range || (begin >= range->begin_time && end <= range->end_time);
+}
+
+static enum mp_status take_sample(struct counters_pass *pass, const struct mp_batch *batch,
+                                  uint32_t row)
+{
+    uint32_t place = mp_map_get(&pass->places, CELL(sample, counter));
+    uint64_t end = CELL(sample, time), length = CELL(sample, length);
+    uint64_t value = CELL(sample, value);
+    struct sample_set *set;
+
+    if (place == MP_MAP_ABSENT) {
+        pass->result->quality.undefined++;
+        return MP_OK;
+    }
+    if (!length || length > end || end > INT64_MAX)
+        return MP_OK;
+    set = &pass->sets[place >> 8];
+    if (end - length < set->earliest)
+        set->earliest = end - length;
+    if (!in_range(pass, set->by, end - length, end))
+        return MP_OK;
+    if (set->count && end < set->ends[set->count - 1])
+        return MP_OK; /* no recorder of ours writes them out of order */
+    if (!set->count || set->ends[set->count - 1] != end)
+        MP_TRY(begin_sample(set, end, length));
+    set->values[(set->count - 1) * set->width + (place & 255)] =
+        value < SAMPLED_UNKNOWN ? (uint16_t)value : SAMPLED_UNKNOWN;
+    return MP_OK;
+}
+
+static enum mp_status take_samples(struct counters_pass *pass, const struct mp_batch *batch)
+{
+    for (uint32_t row = 0; row < batch->rows; row++)
+        MP_TRY(take_sample(pass, batch, row));
+    return MP_OK;
+}
+
+double counters_value(const struct counters_pass *pass, const struct sample_set *set, size_t sample,
+                      size_t place)
+{
+    return sampled_unpack(set->values[sample * set->width + place],
+                          pass->result->counters[set->counters[place]].step);
+}
+
+/* ---- Work ---- */
+
+enum mp_status counters_group(struct counters_pass *pass, uint64_t key, const char *name,
+                              uint32_t *group)
+{
+    *group = mp_map_get(&pass->by_name, key);
+    if (*group != MP_MAP_ABSENT)
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&pass->names, pass->name_count, &pass->name_capacity,
+                      sizeof *pass->names));
+    *group = (uint32_t)pass->name_count;
+    MP_TRY(mp_map_put(&pass->by_name, key, *group));
+    pass->names[pass->name_count++] = name;
+    return MP_OK;
+}
+
+enum mp_status counters_add_device_piece(struct counters_pass *pass, uint32_t device,
+                                         uint64_t start, uint64_t duration, uint32_t group)
+{
+    if (!start || !duration || start > INT64_MAX || duration > INT64_MAX - start)
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&pass->pieces, pass->piece_count, &pass->piece_capacity,
+                      sizeof *pass->pieces));
+    pass->pieces[pass->piece_count++] = (struct work_piece){
+        .start = start,
+        .end = start + duration,
+        .group = group,
+        .device = device,
+    };
+    return MP_OK;
+}
+
+enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, uint64_t start,
+                                  uint64_t duration, uint32_t group)
+{
+    const struct definition_stream *found = dense_at(&pass->result->definitions.streams, stream);
+    uint32_t device = found && found->defined ? (uint32_t)found->device : 0;
+
+    return counters_add_device_piece(pass, device, start, duration, group);
+}
+
+/* The group of a kernel's name: two launch shapes of one kernel are one group. */
+static enum mp_status kernel_group(struct counters_pass *pass, uint64_t shape, uint32_t *group)
+{
+    struct definitions *definitions = &pass->result->definitions;
+    const struct definition_shape *found = dense_at(&definitions->shapes, shape);
+    uint64_t name = found && found->defined ? found->kernel : 0;
+    const char *text = definitions_kernel(definitions, shape, pass->options->style);
+
+    return counters_group(pass, KEY_KERNEL | name << 3, text ? text : UNNAMED, group);
+}
+
+/* Whether the work counts; what ran beside it still does in the samples. */
+static bool is_wanted(const struct counters_pass *pass, uint64_t correlation, uint64_t start)
+{
+    return !pass->range || range_has_work(pass->range, correlation, start);
+}
+
+static enum mp_status take_kernels(struct counters_pass *pass, const struct mp_batch *batch)
+{
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint32_t group;
+
+        if (!is_wanted(pass, CELL(kernel, correlation), CELL(kernel, start)))
+            continue;
+        MP_TRY(kernel_group(pass, CELL(kernel, shape), &group));
+        MP_TRY(counters_add_piece(pass, CELL(kernel, stream), CELL(kernel, start),
+                                  CELL(kernel, duration), group));
+    }
+    return MP_OK;
+}
+
+/* The group of a text that is no string of the trace. */
+static enum mp_status text_group(struct counters_pass *pass, uint64_t key, const char *text,
+                                 uint32_t *group)
+{
+    const char *kept;
+
+    *group = mp_map_get(&pass->by_name, key);
+    if (*group != MP_MAP_ABSENT)
+        return MP_OK;
+    kept = mp_arena_copy(&pass->result->names, text, strlen(text));
+    return kept ? counters_group(pass, key, kept, group) : MP_ERR_MEMORY;
+}
+
+static enum mp_status take_copies(struct counters_pass *pass, const struct mp_batch *batch)
+{
+    char text[NAMES_BYTES];
+
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t kind = CELL(copy, kind);
+        uint32_t group;
+
+        if (!is_wanted(pass, CELL(copy, correlation), CELL(copy, start)))
+            continue;
+        MP_TRY(text_group(pass, KEY_COPY | kind << 3, names_copy(kind, text, sizeof text), &group));
+        MP_TRY(counters_add_piece(pass, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
+                                  group));
+    }
+    return MP_OK;
+}
+
+static enum mp_status take_sets(struct counters_pass *pass, const struct mp_batch *batch)
+{
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint32_t group;
+
+        if (!is_wanted(pass, CELL(set, correlation), CELL(set, start)))
+            continue;
+        MP_TRY(counters_group(pass, KEY_SET, "[CUDA memset]", &group));
+        MP_TRY(counters_add_piece(pass, CELL(set, stream), CELL(set, start), CELL(set, duration),
+                                  group));
+    }
+    return MP_OK;
+}
+
+static enum mp_status take_graphs(struct counters_pass *pass, const struct mp_batch *batch)
+{
+    char text[NAMES_BYTES];
+
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t graph = CELL(graph, graph);
+        uint32_t group;
+
+        if (!is_wanted(pass, CELL(graph, correlation), CELL(graph, start)))
+            continue;
+        MP_TRY(text_group(pass, KEY_GRAPH | graph << 3, names_graph(graph, text, sizeof text),
+                          &group));
+        MP_TRY(counters_add_piece(pass, CELL(graph, stream), CELL(graph, start),
+                                  CELL(graph, duration), group));
+    }
+    return MP_OK;
+}
+
+/* ---- The pass ---- */
+
+static enum mp_status counters_take(void *context, const struct mp_batch *batch)
+{
+    struct counters_pass *pass = context;
+
+    switch (batch->table->id) {
+    case MP_TABLE_counter:
+        return take_counters(pass, batch);
+    case MP_TABLE_sample:
+        return take_samples(pass, batch);
+    case MP_TABLE_kernel:
+        return take_kernels(pass, batch);
+    case MP_TABLE_copy:
+        return take_copies(pass, batch);
+    case MP_TABLE_set:
+        return take_sets(pass, batch);
+    case MP_TABLE_graph:
+        return take_graphs(pass, batch);
+    default:
+        MP_TRY(definitions_take(&pass->result->definitions, batch));
+        return quality_take(&pass->result->quality, batch);
+    }
+}
+
+static void counters_select(struct mp_cursor *cursor, void *context)
+{
+    static const unsigned work[] = {MP_TABLE_kernel, MP_TABLE_copy, MP_TABLE_set, MP_TABLE_graph};
+    const struct counters_pass *pass = context;
+
+    definitions_select(cursor, false);
+    quality_select(cursor);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample), UINT32_MAX);
+    for (size_t i = 0; i < sizeof work / sizeof *work; i++)
+        if (pass->options->by == COUNTERS_BY_KERNEL || pass->options->by == COUNTERS_BY_IDLE)
+            mp_cursor_select(cursor, mp_table_by_id(work[i]), UINT32_MAX);
+}
+
+enum mp_status counters_read(struct counters_pass *pass, struct mp_trace *trace,
+                             struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the counters",
+        .context = pass,
+        .select = counters_select,
+        .take = counters_take,
+        .quality = &pass->result->quality,
+        .definitions = &pass->result->definitions,
+    };
+
+    return reading_run(&reading, error);
+}

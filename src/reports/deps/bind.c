@@ -1,0 +1,214 @@
+/* Arrivals, and what binds each activity: docs/dependency-analysis.md, sections
+ * 3 and 4. */
+#include "reports/deps/build.h"
+
+#include "base/poison.h"
+
+uint32_t deps_last_awaited(const struct deps *deps, const struct deps_activity *activity)
+{
+    uint32_t own = activity->stream_pred;
+    uint32_t cross = activity->cross;
+
+    if (activity->overlapped != DEPS_NONE)
+        return activity->overlapped;
+    if (own == DEPS_NONE || cross == DEPS_NONE)
+        return own == DEPS_NONE ? cross : own;
+    if (activity->flags & DEPS_NOT_ROOT) /* both are D7 */
+        return deps_ends_later(deps, cross, own) ? cross : own;
+    return deps->activities[cross].end > deps->activities[own].end ? cross : own;
+}
+
+/* A latency that was never seen is not known. */
+static uint64_t known(uint64_t shortest)
+{
+    return shortest == UINT64_MAX ? 0 : shortest;
+}
+
+/* The awaited moment plus the shortest latency, but not later than the begin. */
+static uint64_t arrival(const struct deps_activity *activity, uint64_t awaited, uint64_t shortest)
+{
+    int64_t distance = deps_distance(activity, awaited);
+
+    if (distance < 0 || shortest >= (uint64_t)distance)
+        return activity->begin;
+    return awaited + shortest;
+}
+
+uint64_t deps_launch_arrival(const struct deps *deps, const struct deps_activity *activity)
+{
+    return arrival(activity, deps->activities[activity->launch].begin,
+                   known(deps->launch_latencies[activity->launch_class].shortest));
+}
+
+uint64_t deps_arrival(const struct deps *deps, const struct deps_activity *activity, uint32_t on)
+{
+    return arrival(activity, deps->activities[on].end,
+                   known(deps->latencies[deps_class(activity)].shortest));
+}
+
+static int64_t lag(int64_t distance, uint64_t shortest, bool binds)
+{
+    return binds || distance < 0 || shortest >= (uint64_t)distance ? distance : (int64_t)shortest;
+}
+
+int64_t deps_launch_lag(const struct deps *deps, const struct deps_activity *activity)
+{
+    return lag(deps_distance(activity, deps->activities[activity->launch].begin),
+               known(deps->launch_latencies[activity->launch_class].shortest),
+               activity->bound == DEPS_LAUNCH);
+}
+
+int64_t deps_lag(const struct deps *deps, const struct deps_activity *activity, uint32_t on)
+{
+    bool binds = activity->bound != DEPS_LAUNCH && activity->overlapped == DEPS_NONE;
+
+    if (binds)
+        on = deps_last_awaited(deps, activity);
+    return lag(deps_distance(activity, deps->activities[on].end),
+               known(deps->latencies[deps_class(activity)].shortest), binds);
+}
+
+static enum deps_reason reason_of_work(const struct deps *deps,
+                                       const struct deps_activity *activity)
+{
+    uint32_t awaited = deps_last_awaited(deps, activity);
+    bool launched = deps_has_launch(activity);
+
+    if (awaited == DEPS_NONE)
+        return launched ? DEPS_LAUNCH : DEPS_UNKNOWN;
+    if (launched && activity->overlapped == DEPS_NONE &&
+        deps_launch_arrival(deps, activity) >= deps_arrival(deps, activity, awaited))
+        return DEPS_LAUNCH;
+    if (activity->flags & DEPS_NOT_ROOT)
+        return DEPS_GRAPH_EDGE;
+    return awaited == activity->stream_pred || activity->overlapped != DEPS_NONE
+               ? DEPS_STREAM_ORDER
+               : (enum deps_reason)activity->cross_reason;
+}
+
+/* D9 belongs to the last piece of a wait. */
+static enum deps_reason reason_of_wait(const struct deps *deps, const struct deps_activity *wait)
+{
+    const struct deps_wait *how = deps_wait_of(deps, wait);
+
+    return !(wait->flags & DEPS_CONTINUES) && how->waker != DEPS_NONE && how->woken > wait->begin
+               ? DEPS_WOKEN
+               : DEPS_PROGRAM_ORDER;
+}
+
+static enum deps_reason reason_of_call(const struct deps *deps, const struct deps_activity *call)
+{
+    if (call->kind == DEPS_WAIT)
+        return reason_of_wait(deps, call);
+    if (call->cross != DEPS_NONE && deps->activities[call->cross].end > call->begin)
+        return (enum deps_reason)call->cross_reason;
+    return DEPS_PROGRAM_ORDER;
+}
+
+void deps_bind_calls(struct deps *deps)
+{
+    for (uint32_t i = 0; i < deps->host_count; i++)
+        deps->activities[i].bound = (uint8_t)reason_of_call(deps, &deps->activities[i]);
+}
+
+/* Whether the launch or the stream may have held an activity up, and the trace has too few examples
+ * of one of their latencies to tell: what is known leaves room for either to arrive last. */
+static bool is_undecided(const struct deps *deps, const struct deps_activity *activity)
+{
+    uint32_t awaited = deps_last_awaited(deps, activity);
+
+    if (!deps_has_launch(activity) || awaited == DEPS_NONE || activity->overlapped != DEPS_NONE)
+        return false;
+    if (deps_known_well(&deps->launch_latencies[activity->launch_class]) &&
+        deps_known_well(&deps->latencies[deps_class(activity)]))
+        return false;
+    return deps->activities[activity->launch].begin <= deps_arrival(deps, activity, awaited) &&
+           deps->activities[awaited].end <= deps_launch_arrival(deps, activity);
+}
+
+void deps_bind_work(struct deps *deps)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        struct deps_activity *activity = &deps->activities[i];
+
+        activity->bound = (uint8_t)reason_of_work(deps, activity);
+        deps->counts.undecided += is_undecided(deps, activity);
+    }
+}
+
+static uint32_t piece_before(const struct deps *deps, uint32_t index)
+{
+    return index == deps->lanes[deps->activities[index].lane].first ? DEPS_NONE : index - 1;
+}
+
+/* What the waker did then: the host function that it ran, or its last call or wait before. */
+static uint32_t woken_by(const struct deps *deps, const struct deps_activity *wait)
+{
+    const struct deps_wait *how = deps_wait_of(deps, wait);
+
+    return how->host_function != DEPS_NONE ? how->host_function : how->piece;
+}
+
+uint32_t deps_bound_to(const struct deps *deps, uint32_t index)
+{
+    const struct deps_activity *activity = &deps->activities[index];
+
+    switch ((enum deps_reason)activity->bound) {
+    case DEPS_PROGRAM_ORDER:
+        return piece_before(deps, index);
+    case DEPS_LAUNCH:
+        return activity->launch;
+    case DEPS_STREAM_ORDER:
+    case DEPS_GRAPH_EDGE:
+        return deps_last_awaited(deps, activity);
+    case DEPS_EVENT:
+    case DEPS_DEFAULT_STREAM:
+    case DEPS_SYNCHRONISATION:
+    case DEPS_IN_EFFECT:
+    case DEPS_PEER:
+        return activity->cross;
+    case DEPS_WOKEN:
+        return woken_by(deps, activity);
+    case DEPS_UNKNOWN:
+    case DEPS_REASONS:
+    default:
+        return DEPS_NONE;
+    }
+}
+
+/* What blocked a device activity, minus what would have delayed it anyway. */
+static uint64_t waiting_of_work(const struct deps *deps, const struct deps_activity *activity)
+{
+    uint64_t blocked_until;
+    uint64_t anyway = 0;
+    uint32_t awaited;
+
+    if (activity->bound != DEPS_EVENT && activity->bound != DEPS_DEFAULT_STREAM &&
+        activity->bound != DEPS_GRAPH_EDGE && activity->bound != DEPS_PEER)
+        return 0;
+    awaited = deps_last_awaited(deps, activity);
+    if (deps->activities[awaited].lane == activity->lane)
+        return 0; /* a node that waits in its own lane */
+    blocked_until = deps_arrival(deps, activity, awaited);
+    if (deps_has_launch(activity))
+        anyway = deps_launch_arrival(deps, activity);
+    if (activity->stream_pred != DEPS_NONE &&
+        deps_arrival(deps, activity, activity->stream_pred) > anyway)
+        anyway = deps_arrival(deps, activity, activity->stream_pred);
+    return anyway && blocked_until > anyway ? blocked_until - anyway : 0;
+}
+
+uint64_t deps_waiting(const struct deps *deps, const struct deps_activity *activity)
+{
+    uint64_t until;
+
+    if (!deps_is_call(activity))
+        return waiting_of_work(deps, activity);
+    until = deps_awaited_moment(deps, activity);
+    if (activity->kind == DEPS_WAIT && activity->bound != DEPS_WOKEN &&
+        !(activity->flags & DEPS_SLEEPS))
+        until = activity->end;
+    if (until > activity->end)
+        until = activity->end;
+    return until > activity->begin ? until - activity->begin : 0;
+}

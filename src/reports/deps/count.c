@@ -1,0 +1,377 @@
+/* The first pass over the file: which lanes there are and how many rows each has, so that the
+ * second pass can put every activity in its place. Reads one column of each table, and the
+ * definitions.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "profile/reading.h"
+#include "reports/deps/build.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+#define MAX_ACTIVITIES (DEPS_FRONT_BIT / 2)
+
+static enum mp_status add_lane(struct deps_builder *builder, const struct deps_lane *lane,
+                               uint32_t *index)
+{
+    struct deps *deps = builder->deps;
+
+    MP_TRY(
+        mp_reserve((void **)&deps->lanes, deps->lane_count, &builder->lane_capacity, sizeof *lane));
+    deps->lanes[deps->lane_count] = *lane;
+    *index = deps->lane_count++;
+    return MP_OK;
+}
+
+static enum mp_status reach_thread(struct deps_builder *builder, uint64_t thread, uint32_t *lane)
+{
+    const struct definition_thread *found;
+
+    *lane = mp_map_get(&builder->thread_lanes, thread);
+    if (*lane != MP_MAP_ABSENT)
+        return MP_OK;
+    found = dense_at(&builder->deps->definitions.threads, thread);
+    MP_TRY(add_lane(
+        builder,
+        &(struct deps_lane){.id = thread, .tid = found ? found->tid : 0, .is_thread = true}, lane));
+    return mp_map_put(&builder->thread_lanes, thread, *lane);
+}
+
+static enum mp_status reach_stream(struct deps_builder *builder, uint64_t device, uint64_t context,
+                                   uint64_t stream, uint32_t *lane)
+{
+    uint64_t key = deps_stream_key(context, stream);
+
+    *lane = mp_map_get(&builder->streams, key);
+    if (*lane != MP_MAP_ABSENT)
+        return MP_OK;
+    MP_TRY(add_lane(builder,
+                    &(struct deps_lane){.id = stream, .context = context, .device = device}, lane));
+    return mp_map_put(&builder->streams, key, *lane);
+}
+
+bool deps_knows_thread(const struct deps *deps, uint64_t thread)
+{
+    const struct definition_thread *found = dense_at(&deps->definitions.threads, thread);
+
+    return found && found->tid;
+}
+
+/* The lane of a row of table `stream`. */
+static enum mp_status reach_row(struct deps_builder *builder, uint64_t row, uint32_t *lane)
+{
+    const struct definition_stream *found;
+
+    *lane = mp_map_get(&builder->stream_rows, row);
+    if (*lane != MP_MAP_ABSENT)
+        return MP_OK;
+    found = dense_at(&builder->deps->definitions.streams, row);
+    if (found && found->defined) {
+        MP_TRY(reach_stream(builder, found->device, found->context, found->stream, lane));
+        builder->deps->lanes[*lane].device = found->device; /* `sync` does not know it */
+    } else /* its definition was lost: a stream of its own, of no context */
+        MP_TRY(reach_stream(builder, 0, UINT32_MAX, row, lane));
+    return mp_map_put(&builder->stream_rows, row, *lane);
+}
+
+/* ---- Rows ---- */
+
+#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
+
+static enum mp_status count_work(struct deps_builder *builder, const uint64_t *streams,
+                                 uint32_t rows)
+{
+    uint32_t lane = DEPS_NONE;
+
+    for (uint32_t row = 0; row < rows; row++) {
+        if (!row || streams[row] != streams[row - 1])
+            MP_TRY(reach_row(builder, streams[row], &lane));
+        builder->deps->lanes[lane].count++;
+    }
+    return MP_OK;
+}
+
+static enum mp_status count_calls(struct deps_builder *builder, const uint64_t *threads,
+                                  uint32_t rows)
+{
+    uint32_t lane = DEPS_NONE;
+
+    for (uint32_t row = 0; row < rows; row++) {
+        if (!row || threads[row] != threads[row - 1])
+            MP_TRY(reach_thread(builder, threads[row], &lane));
+        builder->deps->lanes[lane].count++;
+    }
+    return MP_OK;
+}
+
+/* A thread or stream that only `sync` names has a lane too, without activities. */
+static enum mp_status count_sync(struct deps_builder *builder, const struct mp_batch *batch,
+                                 uint32_t row)
+{
+    uint32_t lane;
+
+    MP_TRY(reach_thread(builder, CELL(sync, thread), &lane));
+    if (CELL(sync, stream) == DEPS_NO_STREAM || !CELL(sync, context))
+        return MP_OK;
+    return reach_stream(builder, 0, CELL(sync, context), CELL(sync, stream), &lane);
+}
+
+/* The threads of a wait have lanes, and that of a host function, if the trace knows them. */
+static enum mp_status count_wait(struct deps_builder *builder, const struct mp_batch *batch,
+                                 uint32_t row)
+{
+    uint32_t lane;
+
+    if (deps_knows_thread(builder->deps, CELL(wait, waker)))
+        MP_TRY(reach_thread(builder, CELL(wait, waker), &lane));
+    MP_TRY(reach_thread(builder, CELL(wait, thread), &lane));
+    builder->deps->lanes[lane].count++;
+    return MP_OK;
+}
+
+static enum mp_status count_host_function(struct deps_builder *builder,
+                                          const struct mp_batch *batch, uint32_t row)
+{
+    uint32_t lane;
+
+    if (deps_knows_thread(builder->deps, CELL(host_function, thread)))
+        MP_TRY(reach_thread(builder, CELL(host_function, thread), &lane));
+    MP_TRY(reach_row(builder, CELL(host_function, stream), &lane));
+    builder->deps->lanes[lane].count++;
+    return MP_OK;
+}
+
+static enum mp_status count_stream_info(struct deps_builder *builder, const struct mp_batch *batch,
+                                        uint32_t row)
+{
+    uint64_t key = deps_stream_key(CELL(stream_info, context), CELL(stream_info, stream));
+
+    return mp_map_put(&builder->stream_flags, key, (uint32_t)(CELL(stream_info, flag) & 0xff));
+}
+
+static enum mp_status count_context_info(struct deps_builder *builder, const struct mp_batch *batch,
+                                         uint32_t row)
+{
+    uint64_t stream = CELL(context_info, null_stream);
+
+    if (stream >= MP_MAP_ABSENT)
+        return MP_OK;
+    return mp_map_put(&builder->null_streams, CELL(context_info, context), (uint32_t)stream);
+}
+
+#undef CELL
+
+static enum mp_status deps_count_each_row(
+    struct deps_builder *builder, const struct mp_batch *batch,
+    enum mp_status (*count)(struct deps_builder *, const struct mp_batch *, uint32_t row))
+{
+    for (uint32_t row = 0; row < batch->rows; row++)
+        MP_TRY(count(builder, batch, row));
+    return MP_OK;
+}
+
+static enum mp_status count_batch(void *context, const struct mp_batch *batch)
+{
+    struct deps_builder *builder = context;
+    struct deps *deps = builder->deps;
+
+    switch (batch->table->id) {
+    case MP_TABLE_kernel:
+        return count_work(builder, batch->columns[MP_COLUMN_kernel_stream], batch->rows);
+    case MP_TABLE_copy:
+        return count_work(builder, batch->columns[MP_COLUMN_copy_stream], batch->rows);
+    case MP_TABLE_set:
+        return count_work(builder, batch->columns[MP_COLUMN_set_stream], batch->rows);
+    case MP_TABLE_graph:
+        return count_work(builder, batch->columns[MP_COLUMN_graph_stream], batch->rows);
+    case MP_TABLE_call:
+        return count_calls(builder, batch->columns[MP_COLUMN_call_thread], batch->rows);
+    case MP_TABLE_sync:
+        return deps_count_each_row(builder, batch, count_sync);
+    case MP_TABLE_wait:
+        return deps_count_each_row(builder, batch, count_wait);
+    case MP_TABLE_host_function:
+        return deps_count_each_row(builder, batch, count_host_function);
+    case MP_TABLE_stream_info:
+        return deps_count_each_row(builder, batch, count_stream_info);
+    case MP_TABLE_context_info:
+        return deps_count_each_row(builder, batch, count_context_info);
+    default:
+        MP_TRY(definitions_take(&deps->definitions, batch));
+        MP_TRY(ranges_take(&deps->ranges, batch));
+        return quality_take(&deps->quality, batch);
+    }
+}
+
+#define M(table, column) MP_COLUMN_MASK(table, column)
+static const struct {
+    enum mp_table_id table;
+    uint32_t columns;
+} wanted[] = {
+    {MP_TABLE_kernel, M(kernel, stream)},
+    {MP_TABLE_copy, M(copy, stream)},
+    {MP_TABLE_set, M(set, stream)},
+    {MP_TABLE_graph, M(graph, stream)},
+    {MP_TABLE_call, M(call, thread)},
+    {MP_TABLE_sync, M(sync, thread) | M(sync, context) | M(sync, stream)},
+    {MP_TABLE_wait, M(wait, thread) | M(wait, waker)},
+    {MP_TABLE_host_function, M(host_function, stream) | M(host_function, thread)},
+    {MP_TABLE_stream_info, M(stream_info, context) | M(stream_info, stream) | M(stream_info, flag)},
+    {MP_TABLE_context_info, M(context_info, context) | M(context_info, null_stream)},
+};
+#undef M
+
+static void deps_count_select_columns(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    definitions_select(cursor, true);
+    quality_select(cursor);
+    ranges_select(cursor);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        mp_cursor_select(cursor, mp_table_by_id(wanted[i].table), wanted[i].columns);
+}
+
+/* ---- The array ---- */
+
+/* Threads before streams. `moved` gets the new number of each lane. */
+static enum mp_status put_threads_first(struct deps *deps, uint32_t *moved)
+{
+    struct deps_lane *lanes = calloc(deps->lane_count + 1, sizeof *lanes);
+    uint32_t next = 0;
+
+    if (!lanes)
+        return MP_ERR_MEMORY;
+    for (int threads = 1; threads >= 0; threads--) {
+        for (uint32_t i = 0; i < deps->lane_count; i++) {
+            if (deps->lanes[i].is_thread != threads)
+                continue;
+            moved[i] = next;
+            lanes[next++] = deps->lanes[i];
+        }
+        if (threads)
+            deps->thread_count = next;
+    }
+    free(deps->lanes);
+    deps->lanes = lanes;
+    return MP_OK;
+}
+
+static enum mp_status renumber(struct deps_builder *builder)
+{
+    uint32_t *moved = calloc(builder->deps->lane_count + 1, sizeof *moved);
+    enum mp_status status = moved ? put_threads_first(builder->deps, moved) : MP_ERR_MEMORY;
+
+    if (status == MP_OK) {
+        mp_map_translate(&builder->thread_lanes, moved);
+        mp_map_translate(&builder->stream_rows, moved);
+        mp_map_translate(&builder->streams, moved);
+    }
+    free(moved);
+    return status;
+}
+
+/* Memory for the activities. Most of this memory is touched only once, so large pages, if the
+ * kernel offers them on request, save a quarter of the whole analysis's time. */
+static void *new_array(size_t bytes)
+{
+    static const size_t large_page = (size_t)2 << 20;
+    void *array = NULL;
+
+    if (bytes < 8 * large_page)
+        return malloc(bytes);
+    if (posix_memalign(&array, large_page, bytes))
+        return NULL;
+    madvise(array, bytes, MADV_HUGEPAGE);
+    return array;
+}
+
+/* Gives every lane its stretch of the array, still empty. */
+static enum mp_status lay_out(struct deps_builder *builder)
+{
+    struct deps *deps = builder->deps;
+    uint64_t total = 0;
+
+    builder->room = calloc(deps->lane_count + 1, sizeof *builder->room);
+    if (!builder->room)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = 0; i < deps->lane_count; i++) {
+        struct deps_lane *lane = &deps->lanes[i];
+
+        builder->room[i] = lane->count;
+        lane->first = (uint32_t)total;
+        total += lane->count;
+        lane->count = 0;
+        if (total >= MAX_ACTIVITIES)
+            return MP_ERR_LIMIT;
+        if (lane->is_thread)
+            deps->host_count = (uint32_t)total;
+    }
+    deps->count = (uint32_t)total;
+    deps->activities = new_array((total + 1) * sizeof *deps->activities);
+    return deps->activities ? MP_OK : MP_ERR_MEMORY;
+}
+
+void deps_put(struct deps_builder *builder, const struct deps_activity *activity)
+{
+    struct deps *deps = builder->deps;
+    struct deps_lane *lane = &deps->lanes[activity->lane];
+
+    if (activity->lane < deps->lane_count && lane->count < builder->room[activity->lane])
+        deps->activities[lane->first + lane->count++] = *activity;
+}
+
+void deps_close_gaps(struct deps_builder *builder)
+{
+    struct deps *deps = builder->deps;
+    uint32_t next = 0;
+
+    for (uint32_t i = 0; i < deps->lane_count; i++) {
+        struct deps_lane *lane = &deps->lanes[i];
+
+        if (lane->first != next)
+            memmove(&deps->activities[next], &deps->activities[lane->first],
+                    lane->count * sizeof *deps->activities);
+        lane->first = next;
+        next += lane->count;
+        if (lane->is_thread)
+            deps->host_count = next;
+    }
+    deps->count = next;
+    deps->no_calls = !deps->host_count;
+}
+
+enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
+                          struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the activities",
+        .context = builder,
+        .select = deps_count_select_columns,
+        .take = count_batch,
+        .quality = &builder->deps->quality,
+        .definitions = &builder->deps->definitions,
+    };
+
+    MP_TRY(reading_run(&reading, error));
+    MP_TRY(renumber(builder));
+    return lay_out(builder);
+}
+
+void deps_builder_free(struct deps_builder *builder)
+{
+    mp_map_free(&builder->thread_lanes);
+    mp_map_free(&builder->stream_rows);
+    mp_map_free(&builder->streams);
+    mp_map_free(&builder->stream_flags);
+    mp_map_free(&builder->null_streams);
+    for (int i = 0; i < DEPS_MEMOS; i++)
+        dense_free(&builder->memos[i]);
+    free(builder->room);
+    free(builder->syncs);
+    free(builder->edges);
+    *builder = (struct deps_builder){.deps = NULL};
+}

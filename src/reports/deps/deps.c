@@ -1,0 +1,127 @@
+/* The steps that make the event graph, in their order, and the result for one window. README.md in
+ * this folder says what each step does.
+ */
+#include "reports/deps/deps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/deps/build.h"
+
+#include "base/poison.h"
+
+enum mp_status deps_bind(struct deps *deps)
+{
+    deps->counts.undecided = 0;
+    deps_bind_calls(deps);
+    MP_TRY(deps_measure(deps));
+    deps_bind_work(deps);
+    return MP_OK;
+}
+
+/* Which threads launch work or wait for it. One that only asks whether events have come, such as
+ * the watchdog of PyTorch's NCCL, decides nothing. */
+static void find_parts(struct deps *deps)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        uint32_t launch = deps->activities[i].launch;
+
+        if (launch != DEPS_NONE)
+            deps->lanes[deps->activities[launch].lane].takes_part = true;
+    }
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        const struct deps_activity *piece = &deps->activities[i];
+
+        if (piece->kind == DEPS_CALL &&
+            (piece->flags & DEPS_SYNCHRONISES || piece->bound == DEPS_IN_EFFECT))
+            deps->lanes[piece->lane].takes_part = true;
+    }
+}
+
+static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *trace,
+                                 struct mp_error *error)
+{
+    MP_TRY(deps_count(builder, trace, error));
+    MP_TRY(deps_read(builder, trace, error));
+    deps_close_gaps(builder);
+    MP_TRY(deps_add_unrecorded(builder));
+    MP_TRY(deps_sort_lanes(builder));
+    MP_TRY(deps_link(builder));
+    MP_TRY(deps_find_wakers(builder->deps));
+    deps_lay_stretches(builder->deps);
+    MP_TRY(deps_bind(builder->deps));
+    find_parts(builder->deps);
+    return MP_OK;
+}
+
+enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
+                         struct deps *deps, struct mp_error *error)
+{
+    struct deps_builder builder = {
+        .deps = deps, .style = options->style, .suffixes = options->suffixes};
+    enum mp_status status = MP_OK;
+
+    *deps = (struct deps){.style = options->style};
+    definitions_init(&deps->definitions, trace);
+    quality_init(&deps->quality, trace);
+    ranges_init(&deps->ranges, trace);
+    if (options->fronts) {
+        deps->fronts = calloc(1, sizeof *deps->fronts);
+        status = deps->fronts ? MP_OK : MP_ERR_MEMORY;
+    }
+    if (!status)
+        status = deps_build(&builder, trace, error);
+    deps_builder_free(&builder);
+    if (!status)
+        return MP_OK;
+    deps_free(deps);
+    if (status == MP_ERR_IO)
+        return status;
+    return mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
+}
+
+void deps_free(struct deps *deps)
+{
+    free(deps->activities);
+    free(deps->copies);
+    free(deps->waits);
+    free(deps->stretches);
+    free(deps->lanes);
+    free(deps->launch_latencies);
+    mp_map_free(&deps->launch_classes);
+    mp_intern_free(&deps->names);
+    if (deps->fronts)
+        free(deps->fronts->items);
+    free(deps->fronts);
+    free(deps->recorded);
+    free(deps->ranks);
+    ranges_free(&deps->ranges);
+    quality_free(&deps->quality);
+    definitions_free(&deps->definitions);
+    *deps = (struct deps){.count = 0};
+}
+
+const char *deps_name(const struct deps *deps, const struct deps_activity *activity)
+{
+    return mp_intern_get(&deps->names, activity->name, NULL);
+}
+
+enum mp_status deps_result_init(const struct deps *deps, struct deps_result *result)
+{
+    *result = (struct deps_result){.row_count = deps->names.count + 1};
+    result->rows = calloc(result->row_count, sizeof *result->rows);
+    return result->rows ? MP_OK : MP_ERR_MEMORY;
+}
+
+void deps_result_clear(struct deps_result *result)
+{
+    memset(result->rows, 0, result->row_count * sizeof *result->rows);
+    memset(result->parts, 0, sizeof result->parts);
+    result->window = 0;
+}
+
+void deps_result_free(struct deps_result *result)
+{
+    free(result->rows);
+    *result = (struct deps_result){.rows = NULL};
+}

@@ -1,0 +1,357 @@
+/* The event graph of a trace: activities, what each had to wait for, and what bound it.
+ *
+ * docs/dependency-analysis.md defines every term and number; D1 to D9 and section numbers here
+ * refer to that page. Activities stand lane by lane: each thread, then each stream, is one stretch
+ * of the array, in order of time.
+ *
+ *     activities   | thread 0: c c c c | thread 1: c c | stream 0: k k k k k | stream 1: k k |
+ *     lanes        first, count of each stretch
+ *
+ * So D1 and the position in a stream need no memory. The other dependencies of an activity are in
+ * `stream_pred` (D3) and `cross` (D4, D5, D7; for calls D6, D8): of each kind the one activity that
+ * counts. Slack and replay need all of them, so they need fronts of several activities. If
+ * deps_options.fronts asks for them, `fronts` holds them.
+ *
+ *     deps_load            reads, sorts, links         once a trace
+ *     deps_window_*        what to look at             capture ranges, NVTX ranges
+ *     deps_path            critical path of a window   rows by name and parts
+ *     deps_slack           slack of each activity      replay.h: what-if
+ */
+#ifndef MP_REPORTS_DEPS_DEPS_H
+#define MP_REPORTS_DEPS_DEPS_H
+
+#include <miniprof/trace.h>
+#include <stdbool.h>
+
+#include "base/data/map.h"
+#include "base/status.h"
+#include "profile/definitions.h"
+#include "profile/quality.h"
+#include "profile/ranges.h"
+
+#define DEPS_NONE         UINT32_MAX
+#define DEPS_TOLERANCE_NS 2000 /* section 2: two clocks */
+
+enum deps_kind {
+    DEPS_CALL,
+    DEPS_KERNEL,
+    DEPS_COPY,
+    DEPS_SET,
+    DEPS_GRAPH,         /* a graph launch as a whole */
+    DEPS_HOST_FUNCTION, /* called by a stream or a graph */
+    DEPS_WAIT,          /* a thread waits outside of CUDA */
+    DEPS_TRANSFER,      /* of a job: a kernel of NCCL, once all that it needs have come */
+    DEPS_KINDS
+};
+
+/* What bound an activity; the numbers are those of D1 to D10. */
+enum deps_reason {
+    DEPS_UNKNOWN,
+    DEPS_PROGRAM_ORDER,
+    DEPS_LAUNCH,
+    DEPS_STREAM_ORDER,
+    DEPS_EVENT,
+    DEPS_DEFAULT_STREAM,
+    DEPS_SYNCHRONISATION,
+    DEPS_GRAPH_EDGE,
+    DEPS_IN_EFFECT,
+    DEPS_WOKEN,
+    DEPS_PEER,
+    DEPS_REASONS
+};
+
+/* What <Other> consists of. */
+enum deps_part {
+    DEPS_HOST_CODE,     /* as far as it is not divided, */
+    DEPS_COMPUTING,     /* or on a processor, */
+    DEPS_NOT_SCHEDULED, /* ready, but without a processor, */
+    DEPS_BLOCKED,       /* or blocked in the kernel */
+    DEPS_LAUNCH_LATENCY,
+    DEPS_STREAM_GAP,
+    DEPS_DEPENDENCY_LATENCY,
+    DEPS_RETURN,
+    DEPS_NO_KNOWN_CAUSE,
+    DEPS_PARTS
+};
+
+enum deps_flag {
+    DEPS_CONTINUED = 1,      /* a call: a further piece of the call at `launch` */
+    DEPS_CONTINUES = 2,      /* a call: not its last piece */
+    DEPS_NODE = 4,           /* a node of a graph launch */
+    DEPS_NOT_ROOT = 8,       /* a node that depends on others of its launch */
+    DEPS_POLLS = 16,         /* a query inside a polling loop */
+    DEPS_AWAITED = 32,       /* a copy that its own call waits for, if it ends inside the call */
+    DEPS_BLOCKS = 64,        /* a call that synchronises by contract or in effect (D8) */
+    DEPS_SYNCHRONISES = 128, /* a call whose purpose is to wait (D6) */
+    DEPS_STACKED = 32,       /* a call whose stack was taken (as DEPS_AWAITED, of copies only) */
+    DEPS_RESETS = 8, /* a call that ends a context (as DEPS_NOT_ROOT, of device work only) */
+    DEPS_SLEEPS = 4, /* a wait for nobody (as DEPS_NODE, which only device work has) */
+    DEPS_ARRIVES = 1 /* device: a kernel of NCCL until it runs; takes no time (DEPS_TRANSFER;
+                        as DEPS_CONTINUED, which only calls have) */
+};
+
+struct deps_activity {
+    uint64_t begin; /* ns of the recorder's clock */
+    uint64_t end;
+    uint64_t correlation; /* 0: unknown */
+    uint32_t lane;
+    uint32_t name;        /* in deps->names, from 1 */
+    uint32_t launch;      /* device: the launching call's first piece; call: see DEPS_CONTINUED */
+    uint32_t stream_pred; /* device: D3, or D7 in its own lane; call: its last piece */
+    uint32_t cross; /* device: D4, D5, or D7 in another lane; call: D6, D8: what ends last of all */
+    uint32_t front; /* a reference to all of them, if asked for (fronts.h) */
+    uint32_t overlapped;   /* device: by D3 or D7 what had begun, but not ended, when this began */
+    uint32_t launch_class; /* device: in launch_latencies (D2) */
+    uint32_t detail; /* kernel: its row of `shape`; copy, wait: in deps->copies, deps->waits; host
+                  function: lane of the thread that ran it; else DEPS_NONE */
+    uint8_t kind;    /* enum deps_kind */
+    uint8_t cross_reason; /* enum deps_reason */
+    uint8_t bound;        /* enum deps_reason */
+    uint8_t flags;        /* enum deps_flag */
+};
+
+/* What only copies have. */
+struct deps_copy {
+    uint64_t bytes : 43;   /* or as many as fit */
+    uint64_t count : 16;   /* copies of a batch, or as many as fit; else 1 */
+    uint64_t pageable : 1; /* the memory on the host is */
+    uint64_t kind : 4; /* enum mp_copy_kind; MP_copy_kind_unknown for a kind without a name there */
+};
+
+/* What only waits have. */
+struct deps_wait {
+    uint64_t woken;         /* ns */
+    uint32_t waker;         /* lane; DEPS_NONE: not known */
+    uint32_t piece;         /* the last piece of that lane that began before; DEPS_NONE */
+    uint32_t host_function; /* activity that the waker ran then; DEPS_NONE */
+};
+
+/* A stretch of a thread whose host code is divided (section 5); times in ns. */
+struct deps_stretch {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t host; /* host code in it; of that */
+    uint64_t ready;
+    uint64_t blocked;
+    uint32_t lane;
+};
+
+struct deps_lane {
+    uint64_t id; /* thread: its number in the trace; stream: CUPTI's id */
+    uint64_t tid;
+    uint64_t context; /* streams: CUPTI's id; threads: 0 */
+    uint64_t device;  /* streams: ordinal */
+    uint32_t first;   /* activity */
+    uint32_t count;
+    uint32_t process; /* of a job (reports/job); else 0 */
+    bool is_thread;
+    bool takes_part; /* a thread that launches work or waits for it: it does not only ask */
+};
+
+/* A stretch of time whose critical path is asked for. */
+struct deps_window {
+    uint64_t id;    /* capture range's, or the iteration's number from 1; 0: the whole trace */
+    uint64_t begin; /* ns */
+    uint64_t end;
+    uint64_t host_end;                 /* host_end before device work prolonged the window */
+    uint64_t from, until;              /* begin and end as recorded: decide what belongs to it */
+    bool fixed_begin;                  /* replays do not move the begin */
+    uint32_t thread;                   /* lane of the NVTX range; DEPS_NONE: see section 5 */
+    const struct capture_range *range; /* NULL: by time alone */
+};
+
+struct deps_windows {
+    struct deps_window *items; /* owned */
+    size_t count;
+    uint32_t *of;      /* iterations: by device activity, the id less 1 of the window that does not
+                          end before it; DEPS_NONE. NULL: windows end with the host. Owned */
+    size_t unfinished; /* NVTX ranges that were left out: no begin or end in the trace */
+};
+
+/* What was seen of one kind of step (section 3); times in ns. */
+struct deps_latency {
+    uint64_t shortest; /* UINT64_MAX: never seen */
+    uint64_t p50;
+    uint64_t p90;
+    uint32_t examples;
+    uint32_t call;  /* launches: name of the call, in deps->names; else 0 */
+    uint32_t work;  /* launches: name of the copy or graph, in deps->names; else 0 */
+    uint64_t graph; /* launches of nodes: CUPTI's id of the graph */
+    uint8_t kind;   /* enum deps_kind */
+    uint8_t place;  /* 0 outside graphs, 1 a root, 2 another node of a graph */
+};
+
+/* A class with fewer examples is not known well: its shortest latency is the least one. */
+#define DEPS_ENOUGH_EXAMPLES 20
+
+struct deps_counts {
+    uint64_t dependencies; /* that were looked at, with those that were left out */
+    uint64_t clamped;
+    uint64_t contradicted;
+    uint64_t overlapping;
+    uint64_t unknown_events;
+    uint64_t undecided; /* device activities that their launch or their stream may have bound */
+    uint64_t unknown_wakers; /* waits whose thread or waker is not known, or both are the same */
+    uint64_t wrong_wakers;   /* waits whose waker cannot have woken them then */
+    uint64_t unlaunched;     /* device activities without a launching call in the trace */
+    uint64_t unknown_graphs; /* launches of graphs without edges in the trace */
+};
+
+/* A class for each kind: outside graphs, roots of graphs, other nodes. */
+#define DEPS_CLASSES ((size_t)3 * DEPS_KINDS)
+
+struct deps_fronts; /* fronts.h */
+
+struct deps {
+    enum names_style style; /* of names of kernels */
+    struct deps_activity *activities;
+    uint32_t count;
+    uint32_t host_count; /* the first ones are pieces of calls */
+    struct deps_copy *copies;
+    size_t copy_count, copy_capacity;
+    struct deps_wait *waits;
+    size_t wait_count, wait_capacity;
+    struct deps_stretch *stretches; /* by lane and begin; they do not overlap */
+    size_t stretch_count, stretch_capacity;
+    struct deps_lane *lanes; /* threads first */
+    uint32_t lane_count;
+    uint32_t thread_count;
+    struct mp_intern names;
+    struct mp_map launch_classes;          /* class key -> index */
+    struct deps_latency *launch_latencies; /* by launch class (D2) */
+    size_t launch_class_capacity;
+    struct deps_latency latencies[DEPS_CLASSES]; /* by deps_class (D3, D4, D5, D7) */
+    struct deps_fronts *fronts;                  /* NULL unless asked for */
+    uint64_t *recorded; /* by activity: its begin before deps_retime; NULL: as it is; owned */
+    uint32_t *ranks;    /* of a job, by process: their ranks; NULL: one process; owned. Names begin
+                           with "rank1:" then */
+    uint32_t process_count; /* 0 if `ranks` is NULL */
+    struct deps_counts counts;
+    bool no_calls; /* the trace has no API calls */
+    bool no_syncs; /* the trace has no rows of `sync` */
+    struct capture_ranges ranges;
+    struct quality quality;
+    struct definitions definitions;
+};
+
+struct deps_options {
+    enum names_style style;
+    bool suffixes; /* API functions with the version suffixes that nvprof keeps: all but _v3020 */
+    bool fronts;   /* for deps_slack and deps_replay */
+};
+
+/* Reads the trace and builds the graph: O(rows) time, at most 100 bytes of memory an activity
+ * (without fronts). MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (over 2^31 activities); `deps` is then
+ * empty. On success deps_free gives it back. */
+enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
+                         struct deps *deps, struct mp_error *error);
+
+void deps_free(struct deps *deps);
+
+/* Name of an activity; owned by `deps`. */
+const char *deps_name(const struct deps *deps, const struct deps_activity *activity);
+
+/* ---- Windows ---- */
+
+/* The capture range with this id, or all of them for 0; the whole trace if it has none.
+ * MP_ERR_ARGUMENT: no such range. deps_windows_free gives `windows` back. */
+enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
+                                   struct deps_windows *windows, struct mp_error *error);
+
+/* ---- Threads ---- */
+
+/* The lane of a thread, by the system's id or by its name; DEPS_NONE if there is none, or several
+ * have the name. */
+uint32_t deps_find_thread(const struct deps *deps, const char *asked);
+
+/* "; there are: 4001, 4002 'loader', ..." for a message. Returns `text`. */
+#define DEPS_THREADS_BYTES 512
+const char *deps_list_threads(const struct deps *deps, char text[DEPS_THREADS_BYTES]);
+
+/* Why deps_find_thread found none, with that list. Returns `text`. */
+#define DEPS_REFUSAL_BYTES (DEPS_THREADS_BYTES + 128)
+const char *deps_refuse_thread(const struct deps *deps, const char *asked,
+                               char text[DEPS_REFUSAL_BYTES]);
+
+/* Makes each window one of this thread: it ends with the thread's last call or wait that began in
+ * it, and device work that runs on does not prolong it. Windows in which the thread has neither,
+ * and NVTX ranges of other threads, are left out. `thread` is the system's id or a name.
+ * MP_ERR_ARGUMENT if no window is left: the message lists the threads; `windows` is then empty. */
+enum mp_status deps_windows_of_thread(const struct deps *deps, const char *thread,
+                                      struct deps_windows *windows, struct mp_error *error);
+
+void deps_windows_free(struct deps_windows *windows);
+
+/* Whether an activity belongs to the window. Calls belong by their begin; device work by the
+ * capture range in which it was launched, or by its begin. It is the begin as recorded that counts.
+ */
+bool deps_in_window(const struct deps *deps, const struct deps_window *window,
+                    const struct deps_activity *activity);
+
+/* ---- The critical path ---- */
+
+struct deps_row {
+    uint64_t critical;       /* ns */
+    uint64_t waiting;        /* ns; of calls and waits */
+    uint64_t device_waiting; /* ns; of device activities */
+    uint64_t calls;
+};
+
+struct deps_result {
+    struct deps_row *rows; /* by name id; owned; [0] is unused */
+    uint32_t row_count;    /* names + 1 */
+    uint64_t parts[DEPS_PARTS];
+    uint64_t window; /* ns: the sum of all critical times and parts */
+};
+
+/* An empty result for this graph. MP_ERR_MEMORY. */
+enum mp_status deps_result_init(const struct deps *deps, struct deps_result *result);
+
+void deps_result_clear(struct deps_result *result);
+void deps_result_free(struct deps_result *result);
+
+/* Adds a window's path, waiting times and calls to the result. If `critical` is not NULL, it holds
+ * deps->count sums in ns, and each activity's time on the path is added to its sum. */
+void deps_path(const struct deps *deps, const struct deps_window *window,
+               struct deps_result *result, uint64_t *critical);
+
+/* A stretch of a critical path. */
+struct deps_step {
+    uint64_t begin; /* ns */
+    uint64_t end;
+    uint32_t activity; /* whose own time it is; DEPS_NONE: time of the part */
+    uint32_t lane; /* host code, launch latency, return: the thread; else that of what the time is
+                      before; DEPS_NONE: not known */
+    uint8_t part;  /* enum deps_part; host code is not divided */
+};
+
+struct deps_steps {
+    struct deps_step *items; /* from the window's begin to its end, without holes; owned */
+    size_t count, capacity;
+};
+
+/* The window's path, step by step: times of an activity or part add up to what deps_path says.
+ * MP_ERR_MEMORY. On success free(steps->items) is due. */
+enum mp_status deps_path_steps(const struct deps *deps, const struct deps_window *window,
+                               struct deps_steps *steps);
+
+/* The path from the moment `begin` to the begin of an activity of the device, in the same way. */
+enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint64_t begin,
+                                struct deps_steps *steps);
+
+/* Waiting time of one activity (a call's piece), ns. */
+uint64_t deps_waiting(const struct deps *deps, const struct deps_activity *activity);
+
+/* What bound the activity: its index, or DEPS_NONE. A call's previous piece for D1, the launching
+ * call for D2. */
+uint32_t deps_bound_to(const struct deps *deps, uint32_t index);
+
+/* Slack of each activity of the windows, ns, into slack[deps->count]; the others keep their value.
+ * The windows must not overlap. Needs deps_options.fronts. MP_ERR_MEMORY. */
+enum mp_status deps_slack(const struct deps *deps, const struct deps_windows *windows,
+                          uint64_t *slack);
+
+/* The rest of what this family shows to others. */
+#include "reports/deps/lookup.h"
+
+#endif

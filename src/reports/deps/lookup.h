@@ -1,0 +1,148 @@
+/* Questions about an activity of a finished event graph: its launch, when its dependencies arrive,
+ * which activity of a lane comes next. Section numbers are those of docs/dependency-analysis.md.
+ * All functions only read; threads may share a struct deps.
+ */
+#ifndef MP_REPORTS_DEPS_LOOKUP_H
+#define MP_REPORTS_DEPS_LOOKUP_H
+
+#include "reports/deps/deps.h"
+#include "reports/deps/fronts.h"
+
+/* When an activity began, in the run that was recorded. */
+static inline uint64_t deps_recorded_begin(const struct deps *deps,
+                                           const struct deps_activity *activity)
+{
+    return deps->recorded ? deps->recorded[activity - deps->activities] : activity->begin;
+}
+
+/* When it was launched; if that is not known, when it began. */
+static inline uint64_t deps_launched_at(const struct deps *deps, const struct deps_activity *work)
+{
+    return work->launch == DEPS_NONE ? work->begin : deps->activities[work->launch].begin;
+}
+
+/* Whether it stands on a thread: a call or a wait. */
+static inline bool deps_is_call(const struct deps_activity *activity)
+{
+    return activity->kind == DEPS_CALL || activity->kind == DEPS_WAIT;
+}
+
+/* Whether a call waited for device work (D6, D8), so that the path goes on there. */
+static inline bool deps_call_waits(const struct deps_activity *call)
+{
+    return call->bound == DEPS_SYNCHRONISATION || call->bound == DEPS_IN_EFFECT;
+}
+
+/* What a wait has. */
+static inline const struct deps_wait *deps_wait_of(const struct deps *deps,
+                                                   const struct deps_activity *wait)
+{
+    return &deps->waits[wait->detail];
+}
+
+/* When what a call or wait waited for was there; 0: it waited for nothing. */
+static inline uint64_t deps_awaited_moment(const struct deps *deps,
+                                           const struct deps_activity *call)
+{
+    if (call->bound == DEPS_WOKEN)
+        return deps_wait_of(deps, call)->woken;
+    return call->cross == DEPS_NONE ? 0 : deps->activities[call->cross].end;
+}
+
+/* Whether `a` ends later than `b`, in the order by which fronts choose (section 2). If the ends are
+ * equal, what was launched later counts as later, then the higher index. */
+static inline bool deps_ends_later(const struct deps *deps, uint32_t a, uint32_t b)
+{
+    const struct deps_activity *x = &deps->activities[a];
+    const struct deps_activity *y = &deps->activities[b];
+
+    if (x->end != y->end)
+        return x->end > y->end;
+    return x->correlation != y->correlation ? x->correlation > y->correlation : a > b;
+}
+
+/* Index into deps->latencies. */
+static inline unsigned deps_class(const struct deps_activity *activity)
+{
+    unsigned place = activity->flags & DEPS_NOT_ROOT ? 2u : activity->flags & DEPS_NODE ? 1u : 0u;
+
+    return place * DEPS_KINDS + activity->kind;
+}
+
+/* Whether a class has enough examples for its shortest latency to be believed (section 3). */
+static inline bool deps_known_well(const struct deps_latency *latency)
+{
+    return latency->examples >= DEPS_ENOUGH_EXAMPLES;
+}
+
+/* Whether D2 applies: a call of the trace launched it, and it is not inside a graph launch. */
+static inline bool deps_has_launch(const struct deps_activity *activity)
+{
+    return activity->launch != DEPS_NONE && !(activity->flags & DEPS_NOT_ROOT);
+}
+
+/* The recorded time from an awaited end to the begin of `activity`; negative where it is clamped.
+ */
+static inline int64_t deps_distance(const struct deps_activity *activity, uint64_t awaited)
+{
+    return (int64_t)(activity->begin - awaited);
+}
+
+/* When dependencies arrive (section 3); UINT64_MAX when there is none. */
+uint64_t deps_launch_arrival(const struct deps *deps, const struct deps_activity *activity);
+uint64_t deps_arrival(const struct deps *deps, const struct deps_activity *activity, uint32_t on);
+
+/* Of the device activities that an activity depends on, the one that can bind; DEPS_NONE. */
+uint32_t deps_last_awaited(const struct deps *deps, const struct deps_activity *activity);
+
+/* The lags of section 6, ns. All device activities that an activity waits for have the same lag:
+ * what bound it to the last of them would bind it to any. */
+int64_t deps_launch_lag(const struct deps *deps, const struct deps_activity *activity);
+int64_t deps_lag(const struct deps *deps, const struct deps_activity *activity, uint32_t on);
+
+/* When a device activity began to run alone: its begin, or the end of what it overlaps, but not
+ * after its own end. From there on its time is its own. */
+static inline uint64_t deps_alone_from(const struct deps *deps, const struct deps_activity *work)
+{
+    uint64_t other;
+
+    if (work->overlapped == DEPS_NONE)
+        return work->begin;
+    other = deps->activities[work->overlapped].end;
+    return other < work->end ? other : work->end;
+}
+
+/* The last piece that began before `time` in a thread; DEPS_NONE. */
+uint32_t deps_piece_before(const struct deps *deps, const struct deps_lane *lane, uint64_t time);
+
+/* The last piece of a call, not of a wait, that began before `time` in a thread, and not before
+ * `from`; DEPS_NONE. */
+uint32_t deps_call_before(const struct deps *deps, const struct deps_lane *lane, uint64_t time,
+                          uint64_t from);
+
+/* The first activity of the lane that begins at `time` or later: its index, or the lane's end. */
+uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t time);
+
+/* The first activity of the lane that can belong to the window: its index, or the lane's end. None
+ * belongs to it from one on for which deps_is_behind answers true. */
+uint32_t deps_window_first(const struct deps *deps, const struct deps_lane *lane,
+                           const struct deps_window *window);
+
+static inline bool deps_is_behind(const struct deps *deps, const struct deps_window *window,
+                                  const struct deps_activity *activity)
+{
+    return deps_recorded_begin(deps, activity) > window->until;
+}
+
+/* The capture range that a device activity was launched in, and its place among them; NULL. */
+const struct capture_range *deps_range_of(const struct deps *deps, const struct deps_activity *work,
+                                          size_t *index);
+
+/* The thread on which the path of the window begins (section 5, 1), DEPS_NONE without calls. */
+uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window);
+
+/* Adds the host code of a thread between two moments to the parts that its stretches say. */
+void deps_divide_host_code(const struct deps *deps, uint32_t lane, uint64_t begin, uint64_t end,
+                           uint64_t parts[DEPS_PARTS]);
+
+#endif

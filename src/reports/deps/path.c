@@ -1,0 +1,304 @@
+/* The critical path of a window, followed backwards: docs/dependency-analysis.md, section 5.
+ *
+ *     thread    |--call--|..host code..|launch|        |------wait------|
+ *     stream                              ..|==kernel==|..|==kernel==|..|
+ *                                        <2>          <1>            <0> return from wait
+ *
+ * The walk holds one moment, which only goes back. Every step adds the time between the new moment
+ * and the old one to a row or a part, so their sum is the window.
+ */
+#include <stdlib.h>
+
+#include "base/data/reserve.h"
+#include "reports/deps/build.h"
+
+#include "base/poison.h"
+
+struct walk {
+    const struct deps *deps;
+    const struct deps_window *window;
+    struct deps_result *result;
+    uint64_t *critical;       /* by activity; NULL: nobody asks */
+    struct deps_steps *steps; /* the last one first; NULL: nobody asks */
+    enum mp_status status;    /* of `steps` */
+    uint64_t moment;          /* ns: everything behind it is handed out */
+    uint32_t at;              /* device activity; DEPS_NONE: the walk is on a thread */
+    uint32_t lane;            /* that thread, */
+    uint32_t below;           /* and a piece of it that begins at that moment or later; DEPS_NONE */
+    uint64_t idle_steps;      /* that did not move the moment */
+};
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void note_step(struct walk *walk, uint64_t begin, uint32_t activity, enum deps_part part)
+{
+    struct deps_steps *steps = walk->steps;
+    bool on_thread = walk->at == DEPS_NONE || part == DEPS_HOST_CODE || part == DEPS_LAUNCH_LATENCY;
+    uint32_t lane = on_thread ? walk->lane : walk->deps->activities[walk->at].lane;
+
+    if (!steps || walk->status || begin == walk->moment)
+        return;
+    walk->status =
+        mp_reserve((void **)&steps->items, steps->count, &steps->capacity, sizeof *steps->items);
+    if (!walk->status)
+        steps->items[steps->count++] =
+            (struct deps_step){begin, walk->moment, activity, lane, (uint8_t)part};
+}
+
+/* Goes back to `until`, but not before the window's begin; returns the time in between. */
+static uint64_t go_back(struct walk *walk, uint64_t until, uint32_t activity, enum deps_part part)
+{
+    uint64_t stop = later(until, walk->window->begin);
+    uint64_t time = 0;
+
+    if (stop < walk->moment) {
+        note_step(walk, stop, activity, part);
+        time = walk->moment - stop;
+        walk->moment = stop;
+        walk->idle_steps = 0;
+    } else {
+        walk->idle_steps++;
+    }
+    return time;
+}
+
+static void give_part(struct walk *walk, enum deps_part part, uint64_t until)
+{
+    walk->result->parts[part] += go_back(walk, until, DEPS_NONE, part);
+}
+
+/* The time back to `from` is the activity's own. */
+static void give_activity(struct walk *walk, uint32_t index, uint64_t from)
+{
+    const struct deps_activity *activity = &walk->deps->activities[index];
+    uint64_t time = go_back(walk, from, index, DEPS_PARTS);
+
+    walk->result->rows[activity->name].critical += time;
+    if (walk->critical)
+        walk->critical[index] += time;
+}
+
+/* The time back to `until` is host code of the thread that the walk is on. */
+static void give_host_code(struct walk *walk, uint64_t until)
+{
+    uint64_t stop = later(until, walk->window->begin);
+
+    if (stop < walk->moment)
+        deps_divide_host_code(walk->deps, walk->lane, stop, walk->moment, walk->result->parts);
+    go_back(walk, until, DEPS_NONE, DEPS_HOST_CODE);
+}
+
+/* The last piece of the thread that began before the moment; DEPS_NONE. */
+static uint32_t find_piece(const struct walk *walk)
+{
+    const struct deps_lane *lane = &walk->deps->lanes[walk->lane];
+    uint32_t at = walk->below;
+
+    if (at == DEPS_NONE)
+        return deps_piece_before(walk->deps, lane, walk->moment);
+    while (at > lane->first) {
+        if (walk->deps->activities[--at].begin < walk->moment)
+            return at;
+    }
+    return DEPS_NONE;
+}
+
+/* One step back on a thread: over host code, then to the piece before it, or to what that piece
+ * waited for. */
+static void step_on_thread(struct walk *walk)
+{
+    const struct deps *deps = walk->deps;
+    uint32_t piece = find_piece(walk);
+    const struct deps_activity *call;
+
+    if (piece == DEPS_NONE || deps->activities[piece].end <= walk->window->begin) {
+        give_host_code(walk, walk->window->begin);
+        return;
+    }
+    call = &deps->activities[piece];
+    give_host_code(walk, call->end);
+    if (call->bound == DEPS_WOKEN) {
+        const struct deps_wait *how = deps_wait_of(deps, call);
+
+        give_part(walk, DEPS_RETURN, how->woken);
+        walk->at = how->host_function;
+        walk->lane = how->waker;
+        walk->below = DEPS_NONE;
+    } else if (deps_call_waits(call)) {
+        give_part(walk, DEPS_RETURN, deps->activities[call->cross].end);
+        walk->at = call->cross;
+    } else {
+        give_activity(walk, piece, call->begin);
+        walk->below = piece;
+    }
+}
+
+static enum deps_part part_of(enum deps_reason reason)
+{
+    return reason == DEPS_STREAM_ORDER ? DEPS_STREAM_GAP : DEPS_DEPENDENCY_LATENCY;
+}
+
+/* One step back from a device activity to what bound it. */
+static void step_on_device(struct walk *walk)
+{
+    const struct deps *deps = walk->deps;
+    const struct deps_activity *activity = &deps->activities[walk->at];
+    uint32_t to = deps_bound_to(deps, walk->at);
+
+    give_activity(walk, walk->at, deps_alone_from(deps, activity));
+    if (to == DEPS_NONE) {
+        give_part(walk, DEPS_NO_KNOWN_CAUSE, walk->window->begin);
+    } else if (activity->bound == DEPS_LAUNCH) {
+        walk->lane = deps->activities[to].lane;
+        give_part(walk, DEPS_LAUNCH_LATENCY, deps->activities[to].begin);
+        walk->below = deps->activities[to].begin >= walk->moment ? to : DEPS_NONE;
+        walk->at = DEPS_NONE;
+    } else {
+        give_part(walk, part_of((enum deps_reason)activity->bound), deps->activities[to].end);
+        walk->at = to;
+    }
+}
+
+/* The device activity of the window that ends last; DEPS_NONE. */
+static uint32_t last_work(const struct deps *deps, const struct deps_window *window)
+{
+    uint32_t last = DEPS_NONE;
+
+    for (uint32_t i = deps->thread_count; i < deps->lane_count; i++) {
+        const struct deps_lane *lane = &deps->lanes[i];
+        uint32_t at = deps_window_first(deps, lane, window);
+
+        for (; at < lane->first + lane->count; at++) {
+            if (deps_is_behind(deps, window, &deps->activities[at]))
+                break;
+            if (deps_in_window(deps, window, &deps->activities[at]) &&
+                (last == DEPS_NONE || deps_ends_later(deps, at, last)))
+                last = at;
+        }
+    }
+    return last;
+}
+
+static void find_end(struct walk *walk)
+{
+    const struct deps_window *window = walk->window;
+    bool prolonged = window->end > window->host_end;
+
+    walk->moment = window->end;
+    walk->at = DEPS_NONE;
+    walk->below = DEPS_NONE;
+    walk->lane = deps_window_thread(walk->deps, window);
+    if (prolonged || walk->lane == DEPS_NONE)
+        walk->at = last_work(walk->deps, window);
+    if (walk->at != DEPS_NONE && walk->deps->activities[walk->at].end < window->end)
+        give_part(walk, DEPS_HOST_CODE, walk->deps->activities[walk->at].end);
+}
+
+/* Goes back from the moment on. */
+static void follow(struct walk *walk)
+{
+    while (walk->moment > walk->window->begin) {
+        if (walk->at != DEPS_NONE)
+            step_on_device(walk);
+        else if (walk->lane != DEPS_NONE)
+            step_on_thread(walk);
+        else
+            break;
+        /* Only in a damaged trace do the times lead round in a circle. */
+        if (walk->idle_steps > walk->deps->count + UINT64_C(4))
+            break;
+    }
+    give_part(walk, DEPS_NO_KNOWN_CAUSE, walk->window->begin);
+}
+
+static void add_up_lane(const struct deps *deps, const struct deps_lane *lane,
+                        const struct deps_window *window, struct deps_result *result)
+{
+    for (uint32_t at = deps_window_first(deps, lane, window); at < lane->first + lane->count;
+         at++) {
+        const struct deps_activity *activity = &deps->activities[at];
+        struct deps_row *row = &result->rows[activity->name];
+
+        if (deps_is_behind(deps, window, activity))
+            break;
+        if (!deps_in_window(deps, window, activity))
+            continue;
+        if (lane->is_thread)
+            row->waiting += deps_waiting(deps, activity);
+        else
+            row->device_waiting += deps_waiting(deps, activity);
+        if (activity->kind == DEPS_COPY)
+            row->calls += deps->copies[activity->detail].count;
+        else
+            row->calls += !(activity->flags & DEPS_CONTINUED);
+    }
+}
+
+void deps_path(const struct deps *deps, const struct deps_window *window,
+               struct deps_result *result, uint64_t *critical)
+{
+    struct walk walk = {.deps = deps, .window = window, .result = result, .critical = critical};
+
+    for (uint32_t i = 0; i < deps->lane_count; i++)
+        add_up_lane(deps, &deps->lanes[i], window, result);
+    result->window += window->end - window->begin;
+    find_end(&walk);
+    follow(&walk);
+}
+
+/* The steps of a walk that has its end. */
+static enum mp_status take_steps(struct walk *walk, struct deps_steps *steps)
+{
+    follow(walk);
+    for (size_t i = 0; i < steps->count / 2; i++) {
+        struct deps_step step = steps->items[i];
+
+        steps->items[i] = steps->items[steps->count - 1 - i];
+        steps->items[steps->count - 1 - i] = step;
+    }
+    if (walk->status) {
+        free(steps->items);
+        steps->items = NULL;
+    }
+    return walk->status;
+}
+
+enum mp_status deps_path_steps(const struct deps *deps, const struct deps_window *window,
+                               struct deps_steps *steps)
+{
+    struct deps_result result;
+    struct walk walk = {.deps = deps, .window = window, .result = &result, .steps = steps};
+    enum mp_status status;
+
+    *steps = (struct deps_steps){.items = NULL};
+    MP_TRY(deps_result_init(deps, &result));
+    find_end(&walk);
+    status = take_steps(&walk, steps);
+    deps_result_free(&result);
+    return status;
+}
+
+enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint64_t begin,
+                                struct deps_steps *steps)
+{
+    const struct deps_window window = {.begin = begin, .thread = DEPS_NONE};
+    struct deps_result result;
+    struct walk walk = {.deps = deps,
+                        .window = &window,
+                        .result = &result,
+                        .steps = steps,
+                        .moment = deps->activities[activity].begin,
+                        .at = activity,
+                        .lane = DEPS_NONE,
+                        .below = DEPS_NONE};
+    enum mp_status status;
+
+    *steps = (struct deps_steps){.items = NULL};
+    MP_TRY(deps_result_init(deps, &result));
+    status = take_steps(&walk, steps);
+    deps_result_free(&result);
+    return status;
+}

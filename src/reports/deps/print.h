@@ -1,0 +1,66 @@
+/* The dependency analysis as nvprof prints it, as CSV and as JSON, and what goes with it: the table
+ * of activities, iterations, what-if.
+ *
+ *     deps.c        the table of names, the order of the sections, the JSON document
+ *     pieces.c      lines and keys that several sections print
+ *     rows.c        what the rows of a table are, and in which order
+ *     notes.c       the first and the last lines: what the numbers rest on
+ *     host.c        --parts: host code by line
+ *     latencies.c   --parts: what was seen of each kind of step
+ *     trace.c       --trace: each activity, and what bound it
+ *     iterations.c  --iterations: mean and percentiles of each row
+ *     slowest.c     --slowest: what the slowest iterations have on their path
+ *     replay.c      --what-if and --gains
+ */
+#ifndef MP_REPORTS_DEPS_PRINT_H
+#define MP_REPORTS_DEPS_PRINT_H
+
+#include <miniprof/trace.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "reports/deps/deps.h"
+#include "reports/deps/paths.h"
+#include "reports/job/print.h"
+#include "reports/replay/replay.h"
+#include "reports/stacks/stacks.h"
+#include "table/table.h"
+
+/* Answers to print; nothing is owned. */
+struct deps_report {
+    const struct mp_trace *trace; /* NULL: of a job */
+    const struct job_report *job; /* NULL: of one process */
+    const struct deps *deps;
+    const struct deps_windows *windows;
+    const struct deps_result *result; /* of all windows together */
+    const struct stacks_gaps *gaps;   /* host code on the path by line; NULL: not looked for */
+    uint64_t range;                   /* capture range that was asked for; 0: all of them */
+    const char *thread;               /* whose path was asked for; NULL: not of one thread */
+    bool parts;                       /* <Other> in its parts */
+    bool section;                     /* a part of nvprof's report: without head and notes */
+
+    /* --trace: ns by activity; NULL: not asked for. With `section` the columns are nvprof's, and
+     * `slack` is not needed. */
+    const uint64_t *critical;
+    const uint64_t *slack;
+
+    /* --iterations; NULL: not asked for. The windows are then the iterations. */
+    const struct deps_iterations *iterations;
+    const char *iterations_name;
+    size_t slowest; /* how many of them; 0: none */
+
+    /* --what-if: new lengths of the windows, ns; NULL: not asked for. */
+    const uint64_t *lengths;
+    const char *const *changes; /* as they were written */
+    size_t change_count;
+
+    /* --gains; NULL: not asked for. */
+    const struct deps_gain *gains;
+    size_t gain_count;
+    bool gains_too; /* they stand below the other tables instead of in their place */
+};
+
+/* Prints the report. MP_ERR_MEMORY: the report ends where memory ran out. */
+enum mp_status print_deps(const struct report_out *out, const struct deps_report *report);
+
+#endif

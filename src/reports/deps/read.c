@@ -1,0 +1,560 @@
+/* The second pass over the file: from rows to activities, each in its lane. */
+#include <stdio.h>
+#include <string.h>
+
+#include "profile/names/names.h"
+#include "profile/reading.h"
+#include "reports/deps/build.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+enum mp_status deps_intern(struct deps *deps, const char *name, size_t bytes, uint32_t *id)
+{
+    *id = mp_intern_add(&deps->names, name, bytes);
+    return *id ? MP_OK : MP_ERR_MEMORY;
+}
+
+/* ---- Names ---- */
+
+/* Functions that synchronise by contract or in effect (D8); a * stands for any ending. */
+static const char *const blocking_calls[] = {
+    "cudaFree",
+    "cudaFreeHost",
+    "cudaFreeArray",
+    "cudaFreeMipmappedArray",
+    "cudaMalloc",
+    "cudaMalloc3D",
+    "cudaMalloc3DArray",
+    "cudaMallocArray",
+    "cudaMallocHost",
+    "cudaMallocManaged",
+    "cudaMallocMipmappedArray",
+    "cudaMallocPitch",
+    "cudaHostAlloc",
+    "cudaHostRegister",
+    "cudaHostUnregister",
+    "cudaDeviceReset",
+    "cudaLibraryUnload",
+    "cuMemFree",
+    "cuMemFreeHost",
+    "cuMemAlloc",
+    "cuMemAllocHost",
+    "cuMemAllocManaged",
+    "cuMemAllocPitch",
+    "cuMemHostAlloc",
+    "cuMemHostRegister",
+    "cuMemHostUnregister",
+    "cuArrayDestroy",
+    "cuMipmappedArrayDestroy",
+    "cuModuleLoad*",
+    "cuModuleUnload",
+    "cuLibraryLoad*",
+    "cuLibraryUnload",
+    "cuCtxDestroy",
+    "cuDevicePrimaryCtxReset",
+};
+
+static const char *const synchronising_calls[] = {
+    "cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize",
+    "cudaEventSynchronize",  "cuCtxSynchronize",      "cuStreamSynchronize",
+    "cuEventSynchronize",
+};
+
+/* Of the blocking ones, those that end a context and all that runs in it. */
+static const char *const resetting_calls[] = {"cudaDeviceReset", "cuCtxDestroy",
+                                              "cuDevicePrimaryCtxReset"};
+
+static bool is_one_of(const char *const *list, size_t count, const char *name, size_t length)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t wanted = strlen(list[i]);
+
+        if (list[i][wanted - 1] == '*' ? length >= wanted - 1 && !memcmp(name, list[i], wanted - 1)
+                                       : length == wanted && !memcmp(name, list[i], wanted))
+            return true;
+    }
+    return false;
+}
+
+#define IS_ONE_OF(list, name, length) is_one_of(list, sizeof(list) / sizeof *(list), name, length)
+
+/* nvprof's dependency analysis keeps CUPTI's version suffixes, except that of CUDA 3.2. */
+static size_t length_with_suffixes(const char *name)
+{
+    static const char dropped[] = "_v3020";
+    size_t length = strlen(name);
+    size_t suffix = sizeof dropped - 1;
+
+    if (length > suffix && !memcmp(name + length - suffix, dropped, suffix))
+        return length - suffix;
+    return length;
+}
+
+static enum mp_status name_call(struct deps_builder *builder, uint64_t function,
+                                struct deps_name_memo *memo)
+{
+    const char *name = definitions_function(&builder->deps->definitions, function);
+    size_t length = name ? names_api_length(name) : 0;
+
+    if (!name) {
+        name = "[unnamed call]";
+        length = strlen(name);
+    }
+    if (IS_ONE_OF(blocking_calls, name, length))
+        memo->flags = DEPS_BLOCKS;
+    if (IS_ONE_OF(resetting_calls, name, length))
+        memo->flags |= DEPS_RESETS;
+    if (IS_ONE_OF(synchronising_calls, name, length))
+        memo->flags = DEPS_SYNCHRONISES;
+    if (builder->suffixes)
+        length = length_with_suffixes(name);
+    return deps_intern(builder->deps, name, length, &memo->name);
+}
+
+static enum mp_status name_kernel(struct deps_builder *builder, uint64_t shape,
+                                  struct deps_name_memo *memo)
+{
+    const char *name = definitions_kernel(&builder->deps->definitions, shape, builder->style);
+
+    if (!name)
+        name = "[unnamed kernel]";
+    return deps_intern(builder->deps, name, strlen(name), &memo->name);
+}
+
+static enum mp_status name_copy(struct deps_builder *builder, uint64_t kind,
+                                struct deps_name_memo *memo)
+{
+    char buffer[NAMES_BYTES];
+    const char *name = names_copy(kind, buffer, sizeof buffer);
+
+    return deps_intern(builder->deps, name, strlen(name), &memo->name);
+}
+
+static enum mp_status name_graph(struct deps_builder *builder, uint64_t graph,
+                                 struct deps_name_memo *memo)
+{
+    char buffer[NAMES_BYTES];
+    const char *name = names_graph(graph, buffer, sizeof buffer);
+
+    return deps_intern(builder->deps, name, strlen(name), &memo->name);
+}
+
+#define HOST_FUNCTION_BYTES 1024
+
+static enum mp_status name_host_function(struct deps_builder *builder, uint64_t name,
+                                         struct deps_name_memo *memo)
+{
+    const char *text = definitions_text(&builder->deps->definitions, name);
+    char buffer[HOST_FUNCTION_BYTES] = "[host function]";
+
+    if (text && *text)
+        snprintf(buffer, sizeof buffer, "[host function %s]", text);
+    return deps_intern(builder->deps, buffer, strlen(buffer), &memo->name);
+}
+
+static enum mp_status name_wait(struct deps_builder *builder, uint64_t kind,
+                                struct deps_name_memo *memo)
+{
+    const char *name = names_wait(kind);
+
+    memo->flags = kind == MP_wait_kind_sleep ? DEPS_SLEEPS : 0;
+    return deps_intern(builder->deps, name, strlen(name), &memo->name);
+}
+
+/* What is known of the definition with this id, looked up once. An id beyond what the file can
+ * justify is looked up each time. */
+static enum mp_status look_up(struct deps_builder *builder, enum deps_memo_index index, uint64_t id,
+                              struct deps_name_memo *memo)
+{
+    static enum mp_status (*const name[DEPS_MEMOS])(struct deps_builder *, uint64_t,
+                                                    struct deps_name_memo *) = {
+        [DEPS_MEMO_SHAPE] = name_kernel,
+        [DEPS_MEMO_COPY] = name_copy,
+        [DEPS_MEMO_GRAPH] = name_graph,
+        [DEPS_MEMO_CALL] = name_call,
+        [DEPS_MEMO_HOST_FUNCTION] = name_host_function,
+        [DEPS_MEMO_WAIT] = name_wait,
+    };
+    struct dense *memos = &builder->memos[index];
+    struct deps_name_memo *known = dense_at(memos, id);
+    enum mp_status status;
+
+    if (__builtin_expect(known && known->name, 1)) {
+        *memo = *known;
+        return MP_OK;
+    }
+    *memo = (struct deps_name_memo){0};
+    MP_TRY(name[index](builder, id, memo));
+    status = dense_reach(memos, id);
+    if (status == MP_OK)
+        *(struct deps_name_memo *)dense_at(memos, id) = *memo;
+    return status == MP_ERR_LIMIT ? MP_OK : status;
+}
+
+/* ---- Rows ---- */
+
+/* Whether the times of a row can be used. Times that cannot are counted. Distances are signed, so
+ * no time may exceed 2^63 ns (the year 2262). */
+static bool times_are_good(struct quality *quality, uint64_t start, uint64_t duration)
+{
+    if (__builtin_expect(start && start <= INT64_MAX && duration <= INT64_MAX - start, 1))
+        return true;
+    if (start)
+        quality->reversed_times++;
+    else
+        quality->unknown_times++;
+    return false;
+}
+
+#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
+
+static struct deps_activity blank(uint64_t start, uint64_t duration, uint64_t correlation)
+{
+    return (struct deps_activity){
+        .begin = start,
+        .end = start + duration,
+        .correlation = correlation,
+        .launch = DEPS_NONE,
+        .stream_pred = DEPS_NONE,
+        .cross = DEPS_NONE,
+        .front = DEPS_NONE,
+        .overlapped = DEPS_NONE,
+        .launch_class = DEPS_NONE,
+        .detail = DEPS_NONE,
+    };
+}
+
+/* Device work: `front` holds the row of `node` until the nodes are linked. */
+static enum mp_status add_work(struct deps_builder *builder, struct deps_activity *activity,
+                               enum deps_kind kind, uint64_t stream, uint64_t node)
+{
+    activity->kind = (uint8_t)kind;
+    if (node) {
+        activity->flags |= DEPS_NODE;
+        activity->front = node < DEPS_NONE ? (uint32_t)node : DEPS_NONE;
+    }
+    activity->lane = mp_map_get(&builder->stream_rows, stream);
+    deps_put(builder, activity);
+    return MP_OK;
+}
+
+static enum mp_status take_kernel(struct deps_builder *builder, const struct mp_batch *batch,
+                                  uint32_t row)
+{
+    struct deps_activity activity =
+        blank(CELL(kernel, start), CELL(kernel, duration), CELL(kernel, correlation));
+    struct deps_name_memo memo;
+
+    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(kernel, duration)))
+        return MP_OK;
+    MP_TRY(look_up(builder, DEPS_MEMO_SHAPE, CELL(kernel, shape), &memo));
+    activity.name = memo.name;
+    if (CELL(kernel, shape) < DEPS_NONE)
+        activity.detail = (uint32_t)CELL(kernel, shape);
+    return add_work(builder, &activity, DEPS_KERNEL, CELL(kernel, stream), CELL(kernel, node));
+}
+
+static bool is_pageable_copy(const struct mp_batch *batch, uint32_t row)
+{
+    return CELL(copy, source) == MP_memory_kind_pageable ||
+           CELL(copy, target) == MP_memory_kind_pageable;
+}
+
+/* Whether the call that makes such a copy may have to wait for the copy (D6). */
+static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
+{
+    return !CELL(copy, node) && (!(CELL(copy, flags) & 1) || is_pageable_copy(batch, row));
+}
+
+#define MAX_BYTES  ((UINT64_C(1) << 43) - 1)
+#define MAX_COPIES ((UINT64_C(1) << 16) - 1)
+
+static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, uint32_t row,
+                               uint32_t *index)
+{
+    uint64_t kind = CELL(copy, kind), bytes = CELL(copy, bytes), count = CELL(copy, count);
+
+    MP_TRY(mp_reserve((void **)&deps->copies, deps->copy_count, &deps->copy_capacity,
+                      sizeof *deps->copies));
+    *index = (uint32_t)deps->copy_count;
+    deps->copies[deps->copy_count++] = (struct deps_copy){
+        .bytes = bytes < MAX_BYTES ? bytes : MAX_BYTES,
+        .count = !count               ? 1
+                 : count < MAX_COPIES ? count
+                                      : MAX_COPIES,
+        .pageable = is_pageable_copy(batch, row),
+        .kind = kind <= MP_copy_kind_PtoP ? (unsigned)kind : MP_copy_kind_unknown,
+    };
+    return MP_OK;
+}
+
+static enum mp_status take_copy(struct deps_builder *builder, const struct mp_batch *batch,
+                                uint32_t row)
+{
+    struct deps_activity activity =
+        blank(CELL(copy, start), CELL(copy, duration), CELL(copy, correlation));
+    struct deps_name_memo memo;
+
+    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(copy, duration)))
+        return MP_OK;
+    MP_TRY(look_up(builder, DEPS_MEMO_COPY, CELL(copy, kind), &memo));
+    activity.name = memo.name;
+    MP_TRY(add_copy(builder->deps, batch, row, &activity.detail));
+    if (is_awaited_copy(batch, row))
+        activity.flags |= DEPS_AWAITED;
+    return add_work(builder, &activity, DEPS_COPY, CELL(copy, stream), CELL(copy, node));
+}
+
+static enum mp_status take_set(struct deps_builder *builder, const struct mp_batch *batch,
+                               uint32_t row)
+{
+    static const char name[] = "[CUDA memset]";
+    struct deps_activity activity =
+        blank(CELL(set, start), CELL(set, duration), CELL(set, correlation));
+
+    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(set, duration)))
+        return MP_OK;
+    if (!builder->set_name)
+        MP_TRY(deps_intern(builder->deps, name, sizeof name - 1, &builder->set_name));
+    activity.name = builder->set_name;
+    return add_work(builder, &activity, DEPS_SET, CELL(set, stream), CELL(set, node));
+}
+
+static enum mp_status take_graph(struct deps_builder *builder, const struct mp_batch *batch,
+                                 uint32_t row)
+{
+    struct deps_activity activity =
+        blank(CELL(graph, start), CELL(graph, duration), CELL(graph, correlation));
+    struct deps_name_memo memo;
+
+    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(graph, duration)))
+        return MP_OK;
+    MP_TRY(look_up(builder, DEPS_MEMO_GRAPH, CELL(graph, graph), &memo));
+    activity.name = memo.name;
+    return add_work(builder, &activity, DEPS_GRAPH, CELL(graph, stream), 0);
+}
+
+static enum mp_status deps_read_take_call(struct deps_builder *builder,
+                                          const struct mp_batch *batch, uint32_t row)
+{
+    struct deps_activity activity =
+        blank(CELL(call, start), CELL(call, duration), CELL(call, correlation));
+    struct deps_name_memo memo;
+
+    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(call, duration)))
+        return MP_OK;
+    MP_TRY(look_up(builder, DEPS_MEMO_CALL, CELL(call, function), &memo));
+    activity.name = memo.name;
+    activity.flags = memo.flags | (CELL(call, stack) ? DEPS_STACKED : 0);
+    activity.kind = DEPS_CALL;
+    activity.lane = mp_map_get(&builder->thread_lanes, CELL(call, thread));
+    deps_put(builder, &activity);
+    return MP_OK;
+}
+
+static enum mp_status take_host_function(struct deps_builder *builder, const struct mp_batch *batch,
+                                         uint32_t row)
+{
+    uint64_t duration = CELL(host_function, duration);
+    struct deps_activity activity =
+        blank(CELL(host_function, start), duration, CELL(host_function, correlation));
+    struct deps_name_memo memo;
+
+    if (!times_are_good(&builder->deps->quality, activity.begin, duration))
+        return MP_OK;
+    MP_TRY(look_up(builder, DEPS_MEMO_HOST_FUNCTION, CELL(host_function, name), &memo));
+    activity.name = memo.name;
+    activity.detail = mp_map_get(&builder->thread_lanes, CELL(host_function, thread));
+    return add_work(builder, &activity, DEPS_HOST_FUNCTION, CELL(host_function, stream),
+                    CELL(host_function, node));
+}
+
+/* Who woke a wait, as far as its row alone can say. */
+static void read_waker(struct deps_builder *builder, const struct mp_batch *batch, uint32_t row,
+                       struct deps_wait *wait)
+{
+    struct deps_counts *counts = &builder->deps->counts;
+    uint64_t waker = CELL(wait, waker);
+    bool known = deps_knows_thread(builder->deps, CELL(wait, thread));
+
+    if (!waker && known)
+        return;
+    if (!known || waker == CELL(wait, thread) || !deps_knows_thread(builder->deps, waker))
+        counts->unknown_wakers++;
+    else if (CELL(wait, woken) > CELL(wait, duration))
+        counts->wrong_wakers++;
+    else
+        wait->waker = mp_map_get(&builder->thread_lanes, waker);
+}
+
+static enum mp_status take_wait(struct deps_builder *builder, const struct mp_batch *batch,
+                                uint32_t row)
+{
+    struct deps *deps = builder->deps;
+    struct deps_activity activity = blank(CELL(wait, start), CELL(wait, duration), 0);
+    struct deps_wait wait = {.woken = activity.begin + CELL(wait, woken),
+                             .waker = DEPS_NONE,
+                             .piece = DEPS_NONE,
+                             .host_function = DEPS_NONE};
+    struct deps_name_memo memo;
+
+    if (!times_are_good(&deps->quality, activity.begin, CELL(wait, duration)))
+        return MP_OK;
+    MP_TRY(look_up(builder, DEPS_MEMO_WAIT, CELL(wait, kind), &memo));
+    read_waker(builder, batch, row, &wait);
+    activity.name = memo.name;
+    activity.flags = memo.flags;
+    activity.kind = DEPS_WAIT;
+    activity.lane = mp_map_get(&builder->thread_lanes, CELL(wait, thread));
+    activity.detail = (uint32_t)deps->wait_count;
+    MP_TRY(mp_reserve((void **)&deps->waits, deps->wait_count, &deps->wait_capacity, sizeof wait));
+    deps->waits[deps->wait_count++] = wait;
+    deps_put(builder, &activity);
+    return MP_OK;
+}
+
+/* `host` and the rest are found when all calls are known (deps_lay_stretches). */
+static enum mp_status take_host_time(struct deps_builder *builder, const struct mp_batch *batch,
+                                     uint32_t row)
+{
+    struct deps *deps = builder->deps;
+    uint64_t duration = CELL(host_time, duration);
+    uint64_t computing = CELL(host_time, computing);
+    struct deps_stretch stretch = {.begin = CELL(host_time, start),
+                                   .end = CELL(host_time, start) + duration,
+                                   .ready = CELL(host_time, ready),
+                                   .lane =
+                                       mp_map_get(&builder->thread_lanes, CELL(host_time, thread))};
+
+    if (!times_are_good(&deps->quality, stretch.begin, duration) || stretch.lane == DEPS_NONE)
+        return MP_OK;
+    if (computing > duration)
+        computing = duration;
+    if (stretch.ready > duration - computing)
+        stretch.ready = duration - computing;
+    stretch.blocked = duration - computing - stretch.ready;
+    MP_TRY(mp_reserve((void **)&deps->stretches, deps->stretch_count, &deps->stretch_capacity,
+                      sizeof stretch));
+    deps->stretches[deps->stretch_count++] = stretch;
+    return MP_OK;
+}
+
+static enum mp_status take_sync(struct deps_builder *builder, const struct mp_batch *batch,
+                                uint32_t row)
+{
+    struct deps_sync sync = {
+        .begin = CELL(sync, start),
+        .end = CELL(sync, start) + CELL(sync, duration),
+        .correlation = CELL(sync, correlation),
+        .event = CELL(sync, event),
+        .context = CELL(sync, context),
+        .stream = DEPS_NONE,
+        .kind = (uint8_t)CELL(sync, kind),
+        .failed = CELL(sync, result) != 0,
+    };
+
+    if (!times_are_good(&builder->deps->quality, sync.begin, CELL(sync, duration)) ||
+        CELL(sync, kind) > UINT8_MAX)
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&builder->syncs, builder->sync_count, &builder->sync_capacity,
+                      sizeof sync));
+    sync.thread = mp_map_get(&builder->thread_lanes, CELL(sync, thread));
+    if (CELL(sync, stream) != DEPS_NO_STREAM && sync.context)
+        sync.stream =
+            mp_map_get(&builder->streams, deps_stream_key(sync.context, CELL(sync, stream)));
+    builder->syncs[builder->sync_count++] = sync;
+    return MP_OK;
+}
+
+static enum mp_status take_edge(struct deps_builder *builder, const struct mp_batch *batch,
+                                uint32_t row)
+{
+    MP_TRY(mp_reserve((void **)&builder->edges, builder->edge_count, &builder->edge_capacity,
+                      sizeof *builder->edges));
+    builder->edges[builder->edge_count++] =
+        (struct deps_edge){CELL(edge, graph), CELL(edge, from), CELL(edge, to)};
+    return MP_OK;
+}
+
+#undef CELL
+
+/* ---- The pass over the file ---- */
+
+#define M(table, column) MP_COLUMN_MASK(table, column)
+#define TIMES(table)     (M(table, start) | M(table, duration) | M(table, correlation))
+static const struct {
+    enum mp_table_id table;
+    uint32_t columns;
+    enum mp_status (*take)(struct deps_builder *, const struct mp_batch *, uint32_t row);
+} readers[] = {
+    {MP_TABLE_kernel, TIMES(kernel) | M(kernel, stream) | M(kernel, shape) | M(kernel, node),
+     take_kernel},
+    {MP_TABLE_copy,
+     TIMES(copy) | M(copy, stream) | M(copy, kind) | M(copy, source) | M(copy, target) |
+         M(copy, flags) | M(copy, bytes) | M(copy, node) | M(copy, count),
+     take_copy},
+    {MP_TABLE_set, TIMES(set) | M(set, stream) | M(set, node), take_set},
+    {MP_TABLE_graph, TIMES(graph) | M(graph, stream) | M(graph, graph), take_graph},
+    {MP_TABLE_call, TIMES(call) | M(call, thread) | M(call, function) | M(call, stack),
+     deps_read_take_call},
+    {MP_TABLE_sync,
+     TIMES(sync) | M(sync, thread) | M(sync, kind) | M(sync, context) | M(sync, stream) |
+         M(sync, event) | M(sync, result),
+     take_sync},
+    {MP_TABLE_host_function,
+     TIMES(host_function) | M(host_function, stream) | M(host_function, name) |
+         M(host_function, node) | M(host_function, thread),
+     take_host_function},
+    {MP_TABLE_wait,
+     M(wait, thread) | M(wait, kind) | M(wait, start) | M(wait, duration) | M(wait, waker) |
+         M(wait, woken),
+     take_wait},
+    {MP_TABLE_host_time,
+     M(host_time, thread) | M(host_time, start) | M(host_time, duration) | M(host_time, computing) |
+         M(host_time, ready),
+     take_host_time},
+    {MP_TABLE_edge, M(edge, graph) | M(edge, from) | M(edge, to), take_edge},
+};
+#undef TIMES
+#undef M
+
+#define READER_COUNT (sizeof readers / sizeof *readers)
+
+static void deps_read_select_columns(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < READER_COUNT; i++)
+        mp_cursor_select(cursor, mp_table_by_id(readers[i].table), readers[i].columns);
+}
+
+static enum mp_status deps_read_take_batch(void *context, const struct mp_batch *batch)
+{
+    struct deps_builder *builder = context;
+
+    for (size_t i = 0; i < READER_COUNT; i++) {
+        if (readers[i].table != batch->table->id)
+            continue;
+        for (uint32_t row = 0; row < batch->rows; row++)
+            MP_TRY(readers[i].take(builder, batch, row));
+    }
+    return MP_OK;
+}
+
+enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,
+                         struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the activities",
+        .context = builder,
+        .select = deps_read_select_columns,
+        .take = deps_read_take_batch,
+    };
+
+    for (int i = 0; i < DEPS_MEMOS; i++)
+        dense_init(&builder->memos[i], sizeof(struct deps_name_memo), definitions_limit(trace));
+    MP_TRY(reading_run(&reading, error));
+    builder->deps->no_syncs = !builder->sync_count;
+    return MP_OK;
+}

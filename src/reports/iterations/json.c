@@ -1,0 +1,164 @@
+/* The JSON document about iterations, and the columns of the iterations one by one that the page
+ * uses.
+ */
+#include <string.h>
+
+#include "profile/ranges.h"
+#include "reports/common/headline.h"
+#include "reports/common/quality.h"
+#include "reports/common/recording_cost.h"
+#include "reports/common/statistics.h"
+#include "reports/iterations/print.h"
+
+#include "base/poison.h"
+
+#define JSON_LINES 2 /* the document and its arrays have each item on its own line */
+
+static void json_way(struct json_writer *json, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    JSON_FACTS(
+        json, FACT("by", iterations_way_key(found->way)), FLAG("asked_for", !found->found),
+        FACT("name", found->name), FACT("domain", found->domain),
+        FACT_IF("coverage_percent", !quality_gap(&report->deps->quality), 100 * found->coverage),
+        FACT_IF("graph", found->way == ITERATIONS_GRAPH, found->graph),
+        FACT_IF("kernel_period", found->way == ITERATIONS_KERNELS, found->period),
+        FACT_IF("wait_period", found->way == ITERATIONS_SYNCS, found->period),
+        FACT_IF("why_whole", *found->why_whole, found->why_whole));
+}
+
+static void json_counts(struct json_writer *json, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+    const struct iterations_summary *summary = report->summary;
+
+    JSON_FACTS(json, FACT("count", found->count), FACT("threads", found->threads),
+               FACT("at_once", summary->at_once), FACT("max_at_once", summary->max_at_once),
+               FACT("unfinished", found->unfinished), FACT("pipelined", found->pipelined),
+               FACT("outside", found->outside), FACT("begin_ns", summary->begin),
+               FACT("end_ns", summary->end),
+               FACT_IF("throughput_per_second", summary->throughput > 0, summary->throughput),
+               FACT_IF("period_mean_ns", summary->period > 0, summary->period),
+               FACT("median", (uint64_t)summary->median + 1),
+               FACT("outlier_limit_ns", summary->limit));
+}
+
+static void json_statistics(struct json_writer *json, const struct iterations_report *report)
+{
+    json_key_object(json, "statistics");
+    for (int i = 0; i < ITERATION_QUANTITIES; i++) {
+        enum iteration_quantity quantity = (enum iteration_quantity)i;
+        const char *key = iteration_quantity_key(quantity);
+
+        if (iterations_is_known(report, quantity))
+            JSON_KEY_OBJECT(json, key, STATISTICS_FACTS(&report->summary->statistics[i], ""));
+        else
+            JSON_FACTS(json, json_fact_null(key));
+    }
+    json_close_object(json);
+}
+
+/* ---- One by one ---- */
+
+#define OWN_FACTS  6
+#define EACH_FACTS (OWN_FACTS + ITERATION_QUANTITIES)
+
+/* Fills in the facts of an iteration. If there is no iteration, only the keys are meaningful. */
+static void fill_facts(struct json_fact facts[EACH_FACTS], const struct iterations_report *report,
+                       size_t index)
+{
+    static const struct iteration no_iteration = {.thread = DEPS_NONE};
+    static const struct iteration_measures no_measures;
+    bool there = index < report->iterations->count;
+    const struct iteration *iteration = there ? &report->iterations->items[index] : &no_iteration;
+    const uint64_t *values = there ? report->measures[index].values : no_measures.values;
+    const struct json_fact own[OWN_FACTS] = {
+        FACT("iteration", index + 1),
+        FACT_IF("thread", iteration->thread != DEPS_NONE,
+                report->deps->lanes[iteration->thread].id),
+        FACT("begin_ns", iteration->begin),
+        FACT("host_end_ns", iteration->host_end),
+        FACT("end_ns", iteration->end),
+        FACT("pipelined", iteration->pipelined),
+    };
+
+    memcpy(facts, own, sizeof own);
+    for (int i = 0; i < ITERATION_QUANTITIES; i++) {
+        enum iteration_quantity quantity = (enum iteration_quantity)i;
+
+        facts[OWN_FACTS + i] = FACT_IF(iteration_quantity_key(quantity),
+                                       iterations_is_known(report, quantity), values[i]);
+    }
+}
+
+static void json_each(struct json_writer *json, const struct iterations_report *report)
+{
+    struct json_fact facts[EACH_FACTS];
+
+    json_key_array(json, "iterations");
+    for (size_t i = 0; i < report->iterations->count; i++) {
+        if (report->one && report->one != i + 1)
+            continue;
+        fill_facts(facts, report, i);
+        json_open_object(json);
+        json_facts(json, facts, EACH_FACTS);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t max)
+{
+    size_t count = report->iterations->count < max ? report->iterations->count : max;
+    struct json_fact facts[EACH_FACTS];
+    struct json_writer json;
+
+    fill_facts(facts, report, 0);
+    json_open_document(&json, out, JSON_LINES);
+    json_key_array(&json, "columns");
+    for (int i = 0; i < EACH_FACTS; i++)
+        json_text(&json, facts[i].key);
+    json_close_array(&json);
+    json_key_array(&json, "rows");
+    for (size_t i = 0; i < count; i++) {
+        fill_facts(facts, report, i);
+        json_open_array(&json);
+        for (int at = 0; at < EACH_FACTS; at++)
+            json_value(&json, &facts[at]);
+        json_close_array(&json);
+    }
+    json_close_array(&json);
+    json_close_document(&json);
+}
+
+/* ---- The document ---- */
+
+void print_iterations_json(FILE *out, const struct iterations_report *report)
+{
+    const struct deps *deps = report->deps;
+    const struct host_code host = iterations_host(report);
+    struct json_writer json;
+
+    json_open_document(&json, out, JSON_LINES);
+    json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
+              ranges_count(&deps->ranges));
+    if (report->candidates) {
+        json_iterations_candidates(&json, report);
+        json_close_document(&json);
+        return;
+    }
+    json_way(&json, report);
+    json_counts(&json, report);
+    JSON_FACTS(&json, FACT("no_calls", deps->no_calls),
+               FACT("unlaunched", deps->counts.unlaunched));
+    json_headline(&json, &report->summary->headline);
+    json_recording_cost(&json, report->baseline, report->recording_cost);
+    json_statistics(&json, report);
+    json_iterations_outliers(&json, report);
+    json_iterations_threads(&json, report);
+    json_host_code(&json, &host);
+    if (report->each)
+        json_each(&json, report);
+    json_close_document(&json);
+}

@@ -1,0 +1,286 @@
+/* The times and counts of every iteration: a sweep over device work in order of begin. */
+#include <stdlib.h>
+
+#include "base/data/reserve.h"
+#include "base/data/sort.h"
+#include "reports/iterations/build.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+/* ---- Unions ---- */
+
+/* The time that a set of intervals covers; they come in order of begin. */
+struct cover {
+    uint64_t to; /* covered up to here */
+    uint64_t total;
+};
+
+static void cover(struct cover *cover, uint64_t begin, uint64_t end)
+{
+    if (begin < cover->to)
+        begin = cover->to;
+    if (end <= begin)
+        return;
+    cover->total += end - begin;
+    cover->to = end;
+}
+
+enum cover_kind {
+    COVER_ALL, /* other iterations' work too */
+    COVER_OWN,
+    COVER_KERNEL,
+    COVER_HTOD,
+    COVER_DTOH,
+    COVER_COPY_OTHER,
+    COVER_SET,
+    COVER_COPY,   /* of all kinds */
+    COVER_EITHER, /* copies and kernels */
+    COVERS
+};
+
+/* ---- The sweep ---- */
+
+struct sweep {
+    const struct deps *deps;
+    const struct iterations *iterations;
+    struct iterations_idle idle;
+    uint32_t *order; /* device activities by begin; owned */
+    uint32_t count;
+    uint32_t next;    /* in order: the first one that begins in this iteration or later */
+    uint32_t *active; /* begun before and perhaps not ended; owned */
+    size_t active_count, active_capacity;
+};
+
+/* One iteration while it is swept over. */
+struct window {
+    const struct iteration *iteration;
+    uint32_t number;
+    struct cover covers[COVERS];
+    const struct deps_activity *last; /* that COVER_ALL ends with; NULL */
+    uint64_t *values;
+};
+
+static bool begins_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct deps *deps = context;
+
+    return deps->activities[a].begin < deps->activities[b].begin;
+}
+
+static enum mp_status sweep_init(struct sweep *sweep)
+{
+    const struct deps *deps = sweep->deps;
+    uint32_t count = deps->count - deps->host_count;
+    uint32_t *scratch = malloc(((size_t)count + 1) * sizeof *scratch);
+
+    sweep->order = malloc(((size_t)count + 1) * sizeof *sweep->order);
+    if (!scratch || !sweep->order) {
+        free(scratch);
+        return MP_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        sweep->order[i] = deps->host_count + i;
+    mp_sort(sweep->order, count, scratch, begins_before, deps);
+    sweep->count = count;
+    free(scratch);
+    return iterations_idle_init(&sweep->idle, deps, sweep->iterations);
+}
+
+static void sweep_free(struct sweep *sweep)
+{
+    iterations_idle_free(&sweep->idle);
+    free(sweep->order);
+    free(sweep->active);
+}
+
+static enum cover_kind copy_cover(const struct deps *deps, const struct deps_activity *work)
+{
+    if (iterations_is_copy(deps, work, MP_copy_kind_HtoD))
+        return COVER_HTOD;
+    return iterations_is_copy(deps, work, MP_copy_kind_DtoH) ? COVER_DTOH : COVER_COPY_OTHER;
+}
+
+static void cover_own(const struct sweep *sweep, struct window *window,
+                      const struct deps_activity *work, uint64_t begin, uint64_t end)
+{
+    cover(&window->covers[COVER_OWN], begin, end);
+    if (work->kind == DEPS_SET) {
+        cover(&window->covers[COVER_SET], begin, end);
+        return;
+    }
+    cover(&window->covers[COVER_EITHER], begin, end);
+    if (work->kind == DEPS_COPY) {
+        cover(&window->covers[COVER_COPY], begin, end);
+        cover(&window->covers[copy_cover(sweep->deps, work)], begin, end);
+    } else {
+        cover(&window->covers[COVER_KERNEL], begin, end);
+    }
+}
+
+static void visit(const struct sweep *sweep, struct window *window, uint32_t index)
+{
+    const struct deps_activity *work = &sweep->deps->activities[index];
+    const struct iteration *iteration = window->iteration;
+    uint64_t begin = work->begin > iteration->begin ? work->begin : iteration->begin;
+    uint64_t end = work->end < iteration->end ? work->end : iteration->end;
+    uint64_t device = UINT64_C(1) << sweep->iterations->device_slots[work->lane];
+    struct cover *all = &window->covers[COVER_ALL];
+
+    if (end <= begin || (iteration->devices && !(iteration->devices & device)) ||
+        work->kind == DEPS_HOST_FUNCTION) /* which leaves the GPU idle */
+        return;
+    if (begin > all->to)
+        iterations_idle_split(&sweep->idle, iteration,
+                              &(struct iterations_gap){all->to, begin, window->last, work},
+                              window->values);
+    if (end > all->to)
+        window->last = work;
+    cover(all, begin, end);
+    if (sweep->iterations->of[index] == window->number)
+        cover_own(sweep, window, work, begin, end);
+}
+
+/* Iterations come in order of begin. */
+static enum mp_status measure_advance(struct sweep *sweep, uint64_t begin)
+{
+    const struct deps_activity *activities = sweep->deps->activities;
+    size_t kept = 0;
+
+    for (; sweep->next < sweep->count && activities[sweep->order[sweep->next]].begin < begin;
+         sweep->next++) {
+        if (activities[sweep->order[sweep->next]].end <= begin)
+            continue;
+        MP_TRY(mp_reserve((void **)&sweep->active, sweep->active_count, &sweep->active_capacity,
+                          sizeof *sweep->active));
+        sweep->active[sweep->active_count++] = sweep->order[sweep->next];
+    }
+    for (size_t i = 0; i < sweep->active_count; i++) {
+        if (activities[sweep->active[i]].end > begin)
+            sweep->active[kept++] = sweep->active[i];
+    }
+    sweep->active_count = kept;
+    return MP_OK;
+}
+
+/* Time that the thread spends inside calls within the host time. */
+static uint64_t api_time(const struct deps *deps, const struct iteration *iteration)
+{
+    const struct deps_lane *lane;
+    uint64_t total = 0;
+
+    if (iteration->thread == DEPS_NONE)
+        return 0;
+    lane = &deps->lanes[iteration->thread];
+    for (uint32_t at = iterations_piece_at(deps, lane, iteration->begin);
+         at < lane->first + lane->count; at++) {
+        const struct deps_activity *piece = &deps->activities[at];
+        uint64_t begin = piece->begin > iteration->begin ? piece->begin : iteration->begin;
+        uint64_t end = piece->end < iteration->host_end ? piece->end : iteration->host_end;
+
+        if (piece->begin >= iteration->host_end)
+            break;
+        if (end > begin && piece->kind != DEPS_WAIT)
+            total += end - begin;
+    }
+    return total;
+}
+
+static void fill_in(const struct sweep *sweep, struct window *window)
+{
+    const struct iteration *iteration = window->iteration;
+    const struct cover *covers = window->covers;
+    uint64_t *values = window->values;
+
+    values[ITERATION_LATENCY] = iteration->end - iteration->begin;
+    values[ITERATION_HOST] = iteration->host_end - iteration->begin;
+    values[ITERATION_API] = api_time(sweep->deps, iteration);
+    values[ITERATION_BUSY] = covers[COVER_OWN].total;
+    values[ITERATION_KERNEL] = covers[COVER_KERNEL].total;
+    values[ITERATION_HTOD] = covers[COVER_HTOD].total;
+    values[ITERATION_DTOH] = covers[COVER_DTOH].total;
+    values[ITERATION_COPY_OTHER] = covers[COVER_COPY_OTHER].total;
+    values[ITERATION_SET] = covers[COVER_SET].total;
+    values[ITERATION_OVERLAP] =
+        covers[COVER_COPY].total + covers[COVER_KERNEL].total - covers[COVER_EITHER].total;
+    values[ITERATION_OTHERS] = covers[COVER_ALL].total - covers[COVER_OWN].total;
+    values[ITERATION_IDLE] = values[ITERATION_LATENCY] - covers[COVER_ALL].total;
+    values[ITERATION_LAUNCHES] = iteration->launches;
+}
+
+static void measure(const struct sweep *sweep, uint32_t number, struct iteration_measures *measures)
+{
+    const struct iteration *iteration = &sweep->iterations->items[number];
+    const struct deps_activity *activities = sweep->deps->activities;
+    struct window window = {.iteration = iteration, .number = number, .values = measures->values};
+    struct iterations_gap gap;
+
+    for (int i = 0; i < COVERS; i++)
+        window.covers[i].to = iteration->begin;
+    for (size_t i = 0; i < sweep->active_count; i++)
+        visit(sweep, &window, sweep->active[i]);
+    for (uint32_t i = sweep->next;
+         i < sweep->count && activities[sweep->order[i]].begin < iteration->end; i++)
+        visit(sweep, &window, sweep->order[i]);
+    gap = (struct iterations_gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
+    if (gap.begin < gap.end)
+        iterations_idle_split(&sweep->idle, iteration, &gap, window.values);
+    fill_in(sweep, &window);
+}
+
+static void count_work(const struct sweep *sweep, struct iteration_measures *measures)
+{
+    const struct deps *deps = sweep->deps;
+
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+        uint64_t *values;
+
+        if (sweep->iterations->of[i] == DEPS_NONE)
+            continue;
+        values = measures[sweep->iterations->of[i]].values;
+        if (work->kind == DEPS_COPY) {
+            values[ITERATION_COPIES] += deps->copies[work->detail].count;
+            values[ITERATION_BYTES] += deps->copies[work->detail].bytes;
+        } else if (work->kind != DEPS_SET && work->kind != DEPS_HOST_FUNCTION) {
+            values[ITERATION_KERNELS]++;
+        }
+    }
+}
+
+enum mp_status iterations_measure(const struct deps *deps, const struct iterations *iterations,
+                                  struct iteration_measures *measures)
+{
+    struct sweep sweep = {.deps = deps, .iterations = iterations};
+    enum mp_status status = sweep_init(&sweep);
+
+    for (uint32_t i = 0; i < iterations->count && !status; i++) {
+        measures[i] = (struct iteration_measures){.values = {0}};
+        status = measure_advance(&sweep, iterations->items[i].begin);
+        if (!status)
+            measure(&sweep, i, &measures[i]);
+    }
+    if (!status)
+        count_work(&sweep, measures);
+    sweep_free(&sweep);
+    return status;
+}
+
+enum mp_status iterations_each_idle(const struct deps *deps, const struct iterations *iterations,
+                                    iterations_take_idle *take, void *context)
+{
+    struct sweep sweep = {.deps = deps, .iterations = iterations};
+    enum mp_status status = sweep_init(&sweep);
+
+    sweep.idle.take = take;
+    sweep.idle.context = context;
+    for (uint32_t i = 0; i < iterations->count && !status; i++) {
+        struct iteration_measures unused = {.values = {0}};
+
+        status = measure_advance(&sweep, iterations->items[i].begin);
+        if (!status)
+            measure(&sweep, i, &unused);
+    }
+    sweep_free(&sweep);
+    return status;
+}

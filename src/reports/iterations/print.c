@@ -1,0 +1,334 @@
+/* Prints how iterations were found and the statistics of each quantity. Quantities
+ * that are parts of others are indented below them.
+ */
+#include "reports/iterations/print.h"
+
+#include <inttypes.h>
+
+#include "base/text/foreign.h"
+#include "base/text/units.h"
+#include "profile/ranges.h"
+#include "reports/common/headline.h"
+#include "reports/common/quality.h"
+#include "reports/common/recording_cost.h"
+#include "reports/common/summary_table.h"
+
+#include "base/poison.h"
+
+/* ---- Lines ---- */
+
+static void print_what(FILE *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    switch (found->way) {
+    case ITERATIONS_NVTX:
+        fputs("Iterations by NVTX range \"", out);
+        foreign_put_text(out, found->name);
+        fputs("\"", out);
+        if (found->domain) {
+            fputs(" of domain \"", out);
+            foreign_put_text(out, found->domain);
+            fputs("\"", out);
+        }
+        break;
+    case ITERATIONS_RANGES:
+        fputs("Iterations by capture range", out);
+        break;
+    case ITERATIONS_GRAPH:
+        fprintf(out, "Iterations by launch of CUDA graph %" PRIu64, found->graph);
+        break;
+    case ITERATIONS_KERNELS:
+        fprintf(out,
+                "Iterations by sequence of %s kernel%s that repeats (%s"
+                " of %s kernels)",
+                mp_count(found->period).text, found->period == 1 ? "" : "s",
+                mp_count(found->kernels).text, mp_count(found->kernels_all).text);
+        break;
+    case ITERATIONS_SYNCS:
+        if (found->period == 1)
+            fputs("Iterations by wait of a thread for its work", out);
+        else
+            fprintf(out, "Iterations by %s waits of a thread that repeat",
+                    mp_count(found->period).text);
+        break;
+    case ITERATIONS_REQUESTS:
+        fputs("Requests: what a thread launches up to the wait for it", out);
+        break;
+    case ITERATIONS_WHOLE:
+        if (found->count > 1)
+            fputs("Each capture range counts as one iteration", out);
+        else
+            fprintf(out, "One iteration, the whole %s",
+                    ranges_count(&report->deps->ranges) ? "capture range" : "trace");
+        break;
+    case ITERATIONS_AUTO:
+    case ITERATIONS_WAYS:
+    default:
+        break;
+    }
+}
+
+void print_iterations_way(FILE *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    print_what(out, report);
+    if (quality_gap(&report->deps->quality))
+        return;
+    if (found->way != ITERATIONS_WHOLE)
+        fprintf(out, ": %s of the GPU work%s", mp_percent(100 * found->coverage).text,
+                found->found ? "" : ", as asked for");
+    else if (*found->why_whole)
+        fprintf(out, ": %s", found->why_whole);
+}
+
+void print_iterations_warning(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    if (report->deps->count > report->deps->host_count && !quality_gap(&report->deps->quality) &&
+        found->coverage < ITERATIONS_ENOUGH_COVERAGE)
+        print_note(out, report->trace,
+                   "Warning: %s of the GPU work is in no iteration; iters --candidates lists "
+                   "what else repeats.",
+                   mp_percent(100 * (1 - found->coverage)).text);
+}
+
+static const char *unit_of(const struct iterations *found)
+{
+    return found->way == ITERATIONS_REQUESTS ? "request" : "iteration";
+}
+
+void print_iterations_headline(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations_headline *headline = &report->summary->headline;
+    char text[HEADLINE_BYTES];
+
+    if (!headline->queued && headline->split == ITERATIONS_ALIKE)
+        return;
+    print_prefix(out, report->trace);
+    fprintf(out->file, "%s.\n",
+            describe_headline(headline, unit_of(report->iterations),
+                              report->summary->statistics[ITERATION_LATENCY].p50, text));
+}
+
+static bool is_of_threads(const struct iterations *found)
+{
+    return found->threads > 1 || found->way == ITERATIONS_REQUESTS;
+}
+
+/* "1600 requests in 8 threads, 4.52 at once, at most 8" */
+static void print_count(FILE *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    fprintf(out, "%s %s%s", mp_count(found->count).text, unit_of(found),
+            found->count == 1 ? "" : "s");
+    if (is_of_threads(found))
+        fprintf(out, " in %s thread%s, %s at once, at most %s", mp_count(found->threads).text,
+                found->threads == 1 ? "" : "s", mp_rounded(report->summary->at_once).text,
+                mp_count(report->summary->max_at_once).text);
+}
+
+static void print_head_lines(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+    const struct iterations_summary *summary = report->summary;
+    char period[MP_FORMATTED_BYTES];
+
+    if (!report_has_titles(out)) {
+        print_iterations_warning(out, report);
+        return;
+    }
+    print_prefix(out, report->trace);
+    print_iterations_way(out->file, report);
+    fputc('\n', out->file);
+    print_iterations_warning(out, report);
+    print_prefix(out, report->trace);
+    print_count(out->file, report);
+    if (found->count > 1)
+        fprintf(out->file, ", %s a second", mp_rounded(summary->throughput).text);
+    if (summary->period > 0)
+        fprintf(out->file, ", one begins every %s",
+                mp_format_time_mean(period, sizeof period, summary->period));
+    if (found->pipelined)
+        fprintf(out->file, "; of %s the next one begins before the end",
+                mp_count(found->pipelined).text);
+    else if (found->count > 1)
+        fputs("; none begins before the previous one ends", out->file);
+    fputc('\n', out->file);
+    print_iterations_headline(out, report);
+    print_recording_cost(out, report->trace, report->baseline, report->recording_cost);
+}
+
+/* ---- The tables of statistics ---- */
+
+static const struct report_column time_columns[] = {
+    {.title = "Time", .key = "quantity", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
+    {.title = "Share", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
+    {.title = "Mean", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Std", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 6},
+    {.title = "Min", .kind = REPORT_CELL_TIME, .width = 8, .drop = 4},
+    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P90", .kind = REPORT_CELL_TIME, .width = 8, .drop = 3},
+    {.title = "P95", .kind = REPORT_CELL_TIME, .width = 8, .drop = 5},
+    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Max", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
+};
+
+static const struct report_column count_columns[] = {
+    {.title = "Count", .key = "quantity", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
+    {.title = "Mean", .kind = REPORT_CELL_REAL, .width = 17},
+    {.title = "Std", .kind = REPORT_CELL_REAL, .width = 8, .drop = 6},
+    {.title = "Min", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 4},
+    {.title = "P50", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "P90", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 3},
+    {.title = "P95", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 5},
+    {.title = "P99", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "Max", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 2},
+};
+
+#define TIME_COLUMNS  (sizeof time_columns / sizeof *time_columns)
+#define COUNT_COLUMNS (sizeof count_columns / sizeof *count_columns)
+
+/* How far the name of a quantity is indented: by one step for each quantity that it is part of. */
+static unsigned depth_of(enum iteration_quantity quantity)
+{
+    if (quantity == ITERATION_API || (quantity >= ITERATION_KERNEL && quantity < ITERATION_OTHERS))
+        return 2;
+    return quantity > ITERATION_IDLE && quantity < ITERATION_TIMES ? 2 : 0;
+}
+
+/* If causes are known, the row for unknown causes is always empty and is left out. */
+static bool is_shown(const struct iterations_report *report, enum iteration_quantity quantity)
+{
+    return iterations_is_known(report, quantity) &&
+           (quantity != ITERATION_IDLE_UNKNOWN || report->summary->statistics[quantity].max);
+}
+
+static void statistics_cells(const struct statistics *statistics, struct report_cell *cells)
+{
+    cells[0] = report_real_cell(statistics->mean);
+    cells[1] = report_real_cell(statistics->deviation);
+    cells[2] = report_number_cell(statistics->min);
+    cells[3] = report_number_cell(statistics->p50);
+    cells[4] = report_number_cell(statistics->p90);
+    cells[5] = report_number_cell(statistics->p95);
+    cells[6] = report_number_cell(statistics->p99);
+    cells[7] = report_number_cell(statistics->max);
+}
+
+static void each_quantity(struct report_table *table, const struct iterations_report *report,
+                          bool times,
+                          void (*take)(struct report_table *, const struct report_cell *))
+{
+    const struct iterations_summary *summary = report->summary;
+    int first = times ? 0 : ITERATION_TIMES;
+    int end = times ? ITERATION_TIMES : ITERATION_QUANTITIES;
+    double whole = summary->statistics[ITERATION_LATENCY].mean;
+
+    for (int i = first; i < end; i++) {
+        enum iteration_quantity quantity = (enum iteration_quantity)i;
+        const struct statistics *statistics = &summary->statistics[quantity];
+        unsigned depth = table->format == REPORT_TEXT ? depth_of(quantity) : 0;
+        struct report_cell cells[TIME_COLUMNS];
+        char name[32];
+
+        if (!is_shown(report, quantity))
+            continue;
+        snprintf(name, sizeof name, "%*s%s", (int)depth, "", iteration_quantity_name(quantity));
+        cells[0] = report_text_cell(name);
+        if (times)
+            cells[1] = report_real_cell(whole > 0 ? 100 * statistics->mean / whole : 0);
+        statistics_cells(statistics, &cells[times ? 2 : 1]);
+        take(table, cells);
+    }
+}
+
+static void print_statistics(const struct report_out *out, const struct iterations_report *report,
+                             bool times)
+{
+    struct report_table table;
+
+    report_begin(&table, out, times ? time_columns : count_columns,
+                 times ? TIME_COLUMNS : COUNT_COLUMNS);
+    table.name = times ? NULL : "counts";
+    if (!times || summary_needs_measure(out))
+        each_quantity(&table, report, times, report_measure);
+    report_header(&table);
+    if (times || !quality_gap(&report->deps->quality))
+        each_quantity(&table, report, times, report_row);
+    report_end(&table);
+}
+
+/* ---- Notes ---- */
+
+static void iterations_print_notes(const struct report_out *out,
+                                   const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+    const struct deps *deps = report->deps;
+
+    if (quality_gap(&deps->quality))
+        print_gap(out, report->trace, quality_gap(&deps->quality),
+                  "busy time and no causes of idle time");
+    else if (deps->count == deps->host_count)
+        print_note(out, report->trace, "No GPU work in the trace.");
+    if (deps->no_calls)
+        print_note(out, report->trace,
+                   "No API calls in the trace: work belongs to the iteration in which "
+                   "it began, and why the GPU was idle is not known.");
+    else if (deps->counts.unlaunched)
+        print_note(out, report->trace,
+                   "%s device activit%s no launching call in the trace: they belong to "
+                   "the iteration in which they began.",
+                   mp_count(deps->counts.unlaunched).text,
+                   deps->counts.unlaunched == 1 ? "y has" : "ies have");
+    if (found->unfinished)
+        print_note(out, report->trace, "%s more %s no begin or no end in the trace.",
+                   mp_count(found->unfinished).text, found->unfinished == 1 ? "has" : "have");
+    if (found->outside)
+        print_note(out, report->trace, "%s device activit%s to no iteration.",
+                   mp_count(found->outside).text, found->outside == 1 ? "y belongs" : "ies belong");
+}
+
+struct iterations_report iterations_report_of(const struct mp_trace *trace, const struct deps *deps,
+                                              const struct iterations_study *study)
+{
+    return (struct iterations_report){.trace = trace,
+                                      .deps = deps,
+                                      .iterations = &study->iterations,
+                                      .measures = study->measures,
+                                      .summary = &study->summary,
+                                      .threads = study->threads};
+}
+
+void print_iterations(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct host_code host = iterations_host(report);
+
+    if (out->format == REPORT_JSON) {
+        print_iterations_json(out->file, report);
+        return;
+    }
+    print_head(out, report->trace, &report->deps->quality, report->range,
+               ranges_count(&report->deps->ranges));
+    if (report->candidates) {
+        print_iterations_candidates(out, report);
+        return;
+    }
+    print_head_lines(out, report);
+    if (report->each) {
+        print_iterations_each(out, report);
+    } else {
+        print_statistics(out, report, true);
+        if (!quality_gap(&report->deps->quality) || out->format == REPORT_CSV)
+            print_statistics(out, report, false);
+        print_iterations_outliers(out, report);
+        print_iterations_threads(out, report);
+        print_host_code(out, &host);
+    }
+    if (out->format == REPORT_TEXT)
+        iterations_print_notes(out, report);
+}

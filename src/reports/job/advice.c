@@ -1,0 +1,329 @@
+/* Findings on a job (docs/advise.md, section 3). Each gain is a replay of the job from the begin of
+ * the first iteration to the end of the last one, an iteration.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text/units.h"
+#include "reports/advise/advise.h"
+#include "reports/job/inside.h"
+
+#include "base/poison.h"
+
+#define MAX_RANKS  8   /* the latest ones are tried */
+#define MAX_CAUSES 3   /* that a finding names */
+#define NOTICEABLE 100 /* a rank is late to an iteration from one part in so many of it on */
+#define MIN_LATE   DEPS_TOLERANCE_NS
+
+/* How late a rank is over all iterations. */
+struct lateness {
+    uint32_t process;
+    uint64_t *by_iteration; /* ns; a part of struct work.late */
+    uint64_t sum;
+};
+
+struct work {
+    struct job *job;
+    const struct deps_windows *iterations;
+    struct deps_windows all; /* one window over all of them */
+    struct deps_window window;
+    uint64_t length;        /* ns, of that */
+    uint64_t *late;         /* by process, then iteration; owned */
+    struct lateness *ranks; /* the latest first; owned */
+    struct advice *advice;
+};
+
+static uint64_t by_iteration(const struct work *work, uint64_t ns)
+{
+    return ns / work->iterations->count;
+}
+
+/* ---- How late ---- */
+
+/* The last iteration that begins at this time or before; the count: it is before all. */
+static size_t iteration_at(const struct deps_windows *iterations, uint64_t time)
+{
+    size_t low = 0, count = iterations->count;
+
+    while (count) {
+        size_t half = count / 2;
+
+        if (iterations->items[low + half].begin <= time) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low ? low - 1 : iterations->count;
+}
+
+static void add_side(struct work *work, size_t instance, size_t first, uint32_t side)
+{
+    const struct job *job = work->job;
+    uint32_t arrival = job->arrivals[job->ranks->instances[instance].first_side + side];
+    uint64_t late = job_lateness(job, instance, first, side), time;
+    size_t iteration;
+    uint32_t process;
+
+    if (arrival == DEPS_NONE || !late)
+        return;
+    time = job->deps.activities[arrival].end;
+    iteration = iteration_at(work->iterations, time);
+    if (iteration == work->iterations->count || time > work->window.end)
+        return;
+    process = job->deps.lanes[job->deps.activities[arrival].lane].process;
+    work->late[(size_t)process * work->iterations->count + iteration] += late;
+    work->ranks[process].sum += late;
+}
+
+static int compare_lateness(const void *left, const void *right)
+{
+    const struct lateness *a = left;
+    const struct lateness *b = right;
+
+    if (a->sum != b->sum)
+        return a->sum > b->sum ? -1 : 1;
+    return (a->process > b->process) - (a->process < b->process);
+}
+
+static enum mp_status measure(struct work *work)
+{
+    const struct job *job = work->job;
+    size_t count = work->iterations->count, processes = job->deps.process_count;
+
+    work->late = calloc(processes * count + 1, sizeof *work->late);
+    work->ranks = calloc(processes + 1, sizeof *work->ranks);
+    if (!work->late || !work->ranks)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < processes; i++)
+        work->ranks[i] =
+            (struct lateness){.process = (uint32_t)i, .by_iteration = &work->late[i * count]};
+    for (size_t i = 0; i < job->ranks->instance_count; i++) {
+        size_t first = job_first_side(job, i);
+
+        for (uint32_t k = 0; k < job->ranks->instances[i].side_count; k++)
+            add_side(work, i, first, k);
+    }
+    qsort(work->ranks, processes, sizeof *work->ranks, compare_lateness);
+    return MP_OK;
+}
+
+/* ---- Replay ---- */
+
+/* How much shorter an iteration gets with a change. */
+static enum mp_status gain_of(struct work *work, const char *change, struct job_taken *taken,
+                              uint64_t *gain)
+{
+    struct deps_changes changes = {.items = NULL};
+    uint64_t length = work->length;
+    enum mp_status status = deps_changes_add(&changes, change, NULL);
+
+    if (status == MP_OK)
+        status = job_replay(work->job, &changes, &work->all, &length, taken);
+    deps_changes_free(&changes);
+    *gain = length < work->length ? by_iteration(work, work->length - length) : 0;
+    return status;
+}
+
+/* ---- Late ranks ---- */
+
+static const char *part_name(enum deps_part part)
+{
+    static const char *const names[DEPS_PARTS] = {
+        [DEPS_HOST_CODE] = "host code",        [DEPS_LAUNCH_LATENCY] = "launch latency",
+        [DEPS_STREAM_GAP] = "gaps of streams", [DEPS_DEPENDENCY_LATENCY] = "dependency latency",
+        [DEPS_RETURN] = "return from wait",
+    };
+
+    return names[part] ? names[part] : "other";
+}
+
+/* Names what most time was taken from. */
+static void name_causes(const struct work *work, uint32_t process, const struct job_taken *taken,
+                        struct advise_finding *finding)
+{
+    const struct deps *deps = &work->job->deps;
+    uint64_t *parts = &taken->by_part[(size_t)process * DEPS_PARTS];
+
+    for (int i = 0; i < MAX_CAUSES; i++) {
+        const char *name = NULL;
+        uint64_t *max = NULL;
+        char text[MP_FORMATTED_BYTES];
+
+        for (uint32_t id = 1; id <= deps->names.count; id++) {
+            if (taken->by_name[id] && (!max || taken->by_name[id] > *max)) {
+                max = &taken->by_name[id];
+                name = mp_intern_get(&deps->names, id, NULL);
+            }
+        }
+        for (int part = 0; part < DEPS_PARTS; part++) {
+            if (parts[part] && (!max || parts[part] > *max)) {
+                max = &parts[part];
+                name = part_name((enum deps_part)part);
+            }
+        }
+        if (!max || !by_iteration(work, *max))
+            return;
+        advise_line(finding, name, "%s",
+                    mp_format_time(text, sizeof text, by_iteration(work, *max)));
+        *max = 0;
+    }
+}
+
+static void describe_rank(const struct work *work, const struct lateness *rank,
+                          struct advise_finding *finding)
+{
+    size_t count = work->iterations->count, late = 0;
+    uint64_t sum = 0, min = by_iteration(work, work->length) / NOTICEABLE;
+    char text[MP_FORMATTED_BYTES];
+
+    min = min > MIN_LATE ? min : MIN_LATE;
+    for (size_t i = 0; i < count; i++) {
+        late += rank->by_iteration[i] >= min;
+        sum += rank->by_iteration[i] >= min ? rank->by_iteration[i] : 0;
+    }
+    mp_format_time(text, sizeof text, late ? sum / late : by_iteration(work, rank->sum));
+    advise_evidence(finding,
+                    "rank %" PRIu32 " is late to %s of %s iterations (%.0f %%), by %s on "
+                    "average; where it could save that time, an iteration:",
+                    work->job->deps.ranks[rank->process], mp_count(late).text, mp_count(count).text,
+                    100.0 * (double)late / (double)count, text);
+    advise_number(finding, "rank", work->job->deps.ranks[rank->process]);
+    advise_number(finding, "late_iterations", (double)late);
+    advise_number(finding, "late_ns", late ? (double)sum / (double)late : 0);
+}
+
+static enum mp_status judge_rank(struct work *work, const struct lateness *rank)
+{
+    struct advise_finding finding = advise_finding_of(ADVISE_LATE_RANK);
+    struct job_taken taken = {.by_name = NULL};
+    enum mp_status status;
+    char change[32];
+
+    snprintf(change, sizeof change, "rank%" PRIu32 ":late=0", work->job->deps.ranks[rank->process]);
+    status = gain_of(work, change, &taken, &finding.gain);
+    if (status == MP_OK) {
+        finding.method = ADVISE_BY_REPLAY;
+        finding.assumes = "it comes to each collective as early as the first rank";
+        describe_rank(work, rank, &finding);
+        name_causes(work, rank->process, &taken, &finding);
+        advise_add(work->advice, &finding);
+    }
+    job_taken_free(&taken);
+    return status;
+}
+
+/* ---- Bubbles and transfers ---- */
+
+/* The least of all ranks' bubbles: more can the job not gain. */
+static void judge_bubbles(struct work *work, const struct job_usage *usage)
+{
+    struct advise_finding finding = advise_finding_of(ADVISE_BUBBLES);
+    uint64_t min = UINT64_MAX, sum = 0;
+    char text[MP_FORMATTED_BYTES];
+
+    for (size_t i = 0; i < usage->count; i++) {
+        sum += usage->ranks[i].bubbles;
+        min = usage->ranks[i].bubbles < min ? usage->ranks[i].bubbles : min;
+    }
+    if (!usage->count || !sum)
+        return;
+    finding.gain = by_iteration(work, min);
+    finding.method = ADVISE_BY_TIMES;
+    finding.assumes = "the stage that waits least has always work";
+    mp_format_time(text, sizeof text, by_iteration(work, sum / usage->count));
+    advise_evidence(&finding,
+                    "a GPU is idle for %s of an iteration, in the mean of %s ranks, because a "
+                    "receive waits for its send or a send for its receive",
+                    text, mp_count(usage->count).text);
+    advise_number(&finding, "bubbles_ns", (double)by_iteration(work, sum / usage->count));
+    advise_add(work->advice, &finding);
+}
+
+static enum mp_status judge_transfers(struct work *work, const struct job_usage *usage)
+{
+    struct advise_finding finding = advise_finding_of(ADVISE_TRANSFERS);
+    uint64_t transfer = 0, hidden = 0;
+    char text[2][MP_FORMATTED_BYTES];
+
+    for (size_t i = 0; i < usage->count; i++) {
+        transfer += usage->ranks[i].transfer;
+        hidden += usage->ranks[i].hidden;
+    }
+    if (!transfer)
+        return MP_OK;
+    transfer = by_iteration(work, transfer / usage->count);
+    hidden = by_iteration(work, hidden / usage->count);
+    MP_TRY(gain_of(work, "nccl*=0", NULL, &finding.gain));
+    finding.method = ADVISE_BY_REPLAY;
+    finding.assumes = "transfers take no time, or all are hidden behind computation";
+    advise_evidence(&finding,
+                    "transfers take %s of an iteration, in the mean of all ranks; during %s of it "
+                    "the GPU computes",
+                    mp_format_time(text[0], sizeof text[0], transfer),
+                    mp_format_time(text[1], sizeof text[1], hidden));
+    advise_number(&finding, "transfer_ns", (double)transfer);
+    advise_number(&finding, "hidden_ns", (double)hidden);
+    advise_add(work->advice, &finding);
+    return MP_OK;
+}
+
+static enum mp_status judge_usage(struct work *work)
+{
+    struct job_usage usage;
+    enum mp_status status = job_use(&work->job->deps, &work->all, &usage);
+
+    if (status == MP_OK)
+        judge_bubbles(work, &usage);
+    if (status == MP_OK)
+        status = judge_transfers(work, &usage);
+    job_usage_free(&usage);
+    return status;
+}
+
+/* ---- All of them ---- */
+
+/* From the begin of the first iteration to the end of the last one, on their thread. */
+static void span_iterations(struct work *work)
+{
+    const struct deps_windows *iterations = work->iterations;
+
+    work->window = iterations->items[0];
+    for (size_t i = 1; i < iterations->count; i++) {
+        const struct deps_window *one = &iterations->items[i];
+
+        if (one->end > work->window.end) {
+            work->window.end = one->end;
+            work->window.host_end = one->host_end;
+            work->window.until = one->until;
+        }
+    }
+    work->all = (struct deps_windows){.items = &work->window, .count = 1};
+    work->length = work->window.end - work->window.begin;
+    work->advice->step = by_iteration(work, work->length);
+    work->advice->judged = iterations->count;
+}
+
+enum mp_status job_advise(struct job *job, const struct deps_windows *iterations,
+                          struct advice *advice)
+{
+    struct work work = {.job = job, .iterations = iterations, .advice = advice};
+    enum mp_status status;
+
+    *advice = (struct advice){.count = 0};
+    if (!iterations->count)
+        return MP_OK;
+    span_iterations(&work);
+    status = measure(&work);
+    for (size_t i = 0; i < job->deps.process_count && i < MAX_RANKS && status == MP_OK; i++) {
+        if (work.ranks[i].sum)
+            status = judge_rank(&work, &work.ranks[i]);
+    }
+    if (status == MP_OK)
+        status = judge_usage(&work);
+    free(work.late);
+    free(work.ranks);
+    return status;
+}

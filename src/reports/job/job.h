@@ -1,0 +1,156 @@
+/* The event graph of a job: the graphs of its ranks (reports/deps), joined where NCCL joins them.
+ *
+ *     rank 0   ──a──(arrives)··············┌──transfer──┐──b──      a kernel of NCCL becomes two
+ *                          ╲               │            │           activities: its arrival, which
+ *     rank 1   ──────c──────────(arrives)──┴──transfer──┘──d──      takes no time, and its transfer
+ *                          last ^
+ *
+ * The transfer waits for the arrivals of all that the operation needs (D10): of all ranks, of the
+ * root, of the other side of a send. The time between the own arrival and the transfer is waiting
+ * for peers. It is no activity's, so a GPU idles in it, although the kernel spins.
+ *
+ * The result is a struct deps, so all that deps can say of one process it can say of the job: one
+ * critical path, which changes ranks; slack; what-if. Times are those of the first process's clock;
+ * between hosts, ranks' offsets are applied. Names begin with their rank: "rank1:gemm".
+ *
+ *     job.c      reads the ranks
+ *     kernels.c  which kernel is which side of which instance
+ *     merge.c    the graphs of the ranks become one
+ *     link.c     arrivals and transfers
+ *     costs.c    what recording cost, taken out
+ *     own.c      from the job back to the graph of a rank alone
+ *     windows.c  capture ranges and iterations of a job
+ *     late.c     what-if over a job: late=0 besides what replay knows
+ *     path.c     what a late arrival is bound by, since the ranks were last together
+ *     advice.c   findings: late ranks, bubbles, transfers
+ *     usage.c    what each rank's GPU did: computing, transferring, waiting for peers
+ */
+#ifndef MP_REPORTS_JOB_JOB_H
+#define MP_REPORTS_JOB_JOB_H
+
+#include "reports/deps/deps.h"
+#include "reports/ranks/ranks.h"
+#include "reports/replay/replay.h"
+
+struct job_part; /* inside.h */
+
+/* A job. All arrays are owned. */
+struct job {
+    const struct trace_set *set;
+    const struct ranks *ranks;
+    uint64_t axis;          /* from ns since 1970 to the times of the graph */
+    struct deps deps;       /* after job_link */
+    uint32_t *arrivals;     /* by side of ranks: the activity; DEPS_NONE: not in its trace */
+    uint32_t *transfers;    /* by side */
+    uint32_t *instances;    /* by side: in ranks->instances */
+    uint64_t *arrived;      /* by side: ns */
+    uint64_t *until;        /* by side: ns, when all that it needs had arrived */
+    struct job_side *sides; /* sorted by kernel */
+    struct job_part *parts; /* until job_link, by process of the graph */
+    size_t part_count, part_capacity;
+    struct deps_windows ranges; /* the capture ranges of all parts; `thread` is the part */
+};
+
+/* Sets up. `ranks` is finished, and both outlive the job. MP_ERR_MEMORY; job_free in any case. */
+enum mp_status job_init(struct job *job, const struct trace_set *set, const struct ranks *ranks);
+
+void job_free(struct job *job);
+
+/* Whether any instance has a side in the set's process `process`: whether it is of the job. */
+bool job_has(const struct job *job, uint32_t process);
+
+/* Reads the trace of a process. `quality` gets what the trace lacks; it is the caller's to free,
+ * also after a failure. Fails as deps_load does. */
+enum mp_status job_add(struct job *job, struct mp_trace *trace, uint32_t process, uint32_t rank,
+                       const struct deps_options *options, struct quality *quality,
+                       struct mp_error *error);
+
+/* Joins what was added: job->deps is complete. Memory meanwhile: that of the graph twice.
+ * MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status job_link(struct job *job);
+
+/* The set's process that is the process `process` of the graph. */
+uint32_t job_process(const struct job *job, uint32_t process);
+
+/* Adds values by activity of the job to those by activity of the own graph of its process
+ * `process`, `count` of them: a kernel of NCCL has those of its arrival and transfer. */
+void job_add_to_own(const struct job *job, uint32_t process, const uint64_t *values, uint64_t *own,
+                    size_t count);
+
+/* ---- Windows ---- */
+
+/* The capture range `range` of all ranks together, or for 0 each range; one window for all if the
+ * ranges of different ranks do not go together. MP_ERR_ARGUMENT: no such range. */
+enum mp_status job_windows(const struct job *job, uint64_t range, struct deps_windows *windows,
+                           struct mp_error *error);
+
+/* Puts windows of the process `process` of the graph, as found in its trace alone, into the job.
+ * MP_ERR_MEMORY. */
+enum mp_status job_place_windows(const struct job *job, uint32_t process,
+                                 struct deps_windows *windows);
+
+/* ---- What if ---- */
+
+/* What was taken from late ranks, ns: by name, and by process and part. */
+struct job_taken {
+    uint64_t *by_name; /* owned */
+    uint64_t *by_part; /* process * DEPS_PARTS + part; owned */
+};
+
+/* As deps_replay, and with changes of `late` and `rank1:late`: how long a rank comes behind the
+ * first of those that wait for it in a collective. With `late=0` all ranks arrive together. The
+ * time is taken from the longest steps of the late rank's path since both were last together.
+ * Memory meanwhile: that of the graph once more. `taken`, unless NULL, is filled; job_taken_free in
+ * any case. MP_ERR_MEMORY: the graph is of no use then. */
+enum mp_status job_replay(struct job *job, const struct deps_changes *changes,
+                          const struct deps_windows *windows, uint64_t *lengths,
+                          struct job_taken *taken);
+
+void job_taken_free(struct job_taken *taken);
+
+/* The side of an instance that comes first, of those that wait for others; and how late another
+ * one is, as `late` has it, ns: 0 for a send and its receive, as data cannot be there before it is
+ * sent, and for sides that nobody waits for. */
+size_t job_first_side(const struct job *job, size_t instance);
+uint64_t job_lateness(const struct job *job, size_t instance, size_t first, uint32_t side);
+
+/* As deps_changes_unmatched, which does not know `late`. */
+const struct deps_change *job_changes_unmatched(const struct deps_changes *changes,
+                                                const struct job *job);
+
+/* ---- Advice ---- */
+
+/* Findings on a job over the iterations of a rank, which are windows of its graph: late ranks,
+ * bubbles of a pipeline, transfers. Needs fronts. MP_ERR_MEMORY. advise_free gives it back. */
+struct advice;
+enum mp_status job_advise(struct job *job, const struct deps_windows *iterations,
+                          struct advice *advice);
+
+/* ---- What each rank did ---- */
+
+/* Sums over windows, ns. */
+struct job_rank {
+    uint32_t rank;
+    uint64_t critical;  /* of the critical path, on this rank; of that, */
+    uint64_t host;      /* host code */
+    uint64_t computing; /* at least one kernel, copy or set ran that is none of NCCL's with peers */
+    uint64_t transfer;  /* at least one transfer ran */
+    uint64_t hidden;    /* of it, while the GPU computed */
+    uint64_t waiting;   /* at least one kernel of NCCL waited for peers */
+    uint64_t idle;      /* of it, while the GPU neither computed nor transferred; of that, */
+    uint64_t bubbles;   /* only sends and receives waited */
+};
+
+struct job_usage {
+    struct job_rank *ranks; /* by process of the graph; owned */
+    size_t count;
+    uint64_t changes; /* times that the critical path goes from one rank to another */
+};
+
+/* MP_ERR_MEMORY; job_usage_free in any case. */
+enum mp_status job_use(const struct deps *deps, const struct deps_windows *windows,
+                       struct job_usage *usage);
+
+void job_usage_free(struct job_usage *usage);
+
+#endif

@@ -1,0 +1,41 @@
+/* What a report on a job says besides the event graph: its ranks, and what each of them did.
+ *
+ *     job.c         the head, a row for each rank
+ *     iterations.c  the same for each iteration
+ */
+#ifndef MP_REPORTS_JOB_PRINT_H
+#define MP_REPORTS_JOB_PRINT_H
+
+#include "reports/job/job.h"
+#include "reports/ranks/print.h"
+
+/* Nothing is owned. */
+struct job_report {
+    const struct ranks_report *ranks;
+    const struct job_usage *usage;
+    uint64_t window; /* ns: of all windows together */
+};
+
+/* The iterations of a job; nothing is owned. */
+struct job_iterations_report {
+    struct job_report job;        /* its usage is that of all iterations */
+    const struct job_usage *each; /* of each iteration */
+    const struct deps_windows *windows;
+    uint32_t rank; /* whose iterations they are */
+    uint64_t one;  /* only this one, from 1; 0: all */
+    bool rows;     /* a row for each iteration and rank; else sums by rank */
+};
+
+/* MP_ERR_MEMORY. */
+enum mp_status print_job_iterations(const struct report_out *out,
+                                    const struct job_iterations_report *report);
+
+/* The processes, what was not matched, and that the path is one of all ranks. */
+void print_job_head(const struct report_out *out, const struct job_report *report);
+void json_job_head(struct json_writer *json, const struct job_report *report);
+
+/* A row for each rank. As the keys `path_changes` and `by_rank` of a document. */
+void print_job_ranks(const struct report_out *out, const struct job_report *report);
+void json_job_ranks(struct json_writer *json, const struct job_report *report);
+
+#endif

@@ -1,0 +1,103 @@
+/* `miniprof kernels`: each launch shape with its times and its theoretical occupancy. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/report_options.h"
+#include "cli/trace_args.h"
+#include "reports/counters/counters.h"
+#include "reports/kernels/kernels.h"
+#include "reports/kernels/print.h"
+
+#include "base/poison.h"
+
+struct kernels_values {
+    struct report_values report;
+    bool by_name;
+    const char *by;
+};
+
+#define FIELD(name) offsetof(struct kernels_values, name)
+static const struct option_spec specs[] = {
+    {.name = "by-name",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(by_name),
+     .help = "one row for all launch shapes of a kernel"},
+    {.name = "by",
+     .argument = "WHAT",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(by),
+     .help = "a row for each line that launched it, too: line (file:line is the same), function or "
+             "file, which need a trace with stacks; or operator, of a framework"},
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(FIELD(report), "only kernels launched in capture range N"),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "kernels",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints each kernel and launch shape: calls and times, grid, block, registers, "
+               "shared and local memory, theoretical occupancy and waves with what limits them, "
+               "and whether it is a tensor-core kernel.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct kernels_options options;
+};
+
+static enum mp_status report_kernels(void *context, struct mp_trace *trace, bool *whole,
+                                     struct mp_error *error)
+{
+    const struct reporting *reporting = context;
+    const struct counters_options options = {.range = reporting->options.range,
+                                             .by = COUNTERS_BY_KERNEL,
+                                             .style = reporting->options.style};
+    struct counters_result counters;
+    struct kernels kernels;
+    enum mp_status status;
+    bool any;
+
+    MP_TRY(kernels_build(trace, &reporting->options, &kernels, error));
+    status = counters_build_any(trace, &options, &counters, &any, error);
+    if (status == MP_OK) {
+        kernels.counters = any ? &counters : NULL;
+        print_kernels(&reporting->out, trace, &kernels, &reporting->options);
+        *whole = quality_is_whole(&kernels.quality);
+        if (any)
+            counters_result_free(&counters);
+    }
+    kernels_free(&kernels);
+    return status;
+}
+
+int cmd_kernels(int argc, char **argv)
+{
+    struct kernels_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    enum called_by by;
+    int first, code;
+
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    if (!options_agree(set.command, !called_by_of(values.by, &by), CALLED_BY_WRONG))
+        return EXIT_USAGE;
+    reporting.options = (struct kernels_options){.range = values.report.range,
+                                                 .style = report_style(&values.report),
+                                                 .by_name = values.by_name,
+                                                 .by = by};
+    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_kernels,
+                      &reporting);
+}

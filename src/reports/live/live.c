@@ -1,0 +1,345 @@
+/* Sums of the last interval and since the start, for `top`. It sees each batch once, as it is
+ * written, and keeps sums only.
+ */
+#include "reports/live/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/reserve.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+enum mp_status live_init(struct live *live, const struct mp_trace *trace,
+                         const struct live_options *options)
+{
+    *live = (struct live){.options = *options, .first_new = UINT64_MAX};
+    definitions_init(&live->definitions, trace);
+    quality_init(&live->quality, trace);
+    live->steps = calloc(LIVE_MAX_STEPS, sizeof *live->steps);
+    return live->steps ? live_layers_init(live) : MP_ERR_MEMORY;
+}
+
+void live_free(struct live *live)
+{
+    for (size_t i = 0; i < live->device_count; i++)
+        free(live->devices[i].stretches);
+    free(live->kernels.items);
+    mp_map_free(&live->kernels.known);
+    free(live->layers.items);
+    mp_map_free(&live->layers.known);
+    free(live->counters);
+    free(live->steps);
+    live_layers_free(live);
+    quality_free(&live->quality);
+    definitions_free(&live->definitions);
+    *live = (struct live){.device_count = 0};
+}
+
+void live_grow(struct live *live, const struct mp_trace *trace)
+{
+    definitions_raise_limit(&live->definitions, trace);
+    live->quality.counters.limit = definitions_limit(trace);
+}
+
+#define M(table, column) MP_COLUMN_MASK(table, column)
+
+void live_select(struct mp_cursor *cursor)
+{
+    size_t count;
+    const struct mp_table_info *tables = mp_tables(&count);
+
+    for (size_t i = 0; i < count; i++)
+        mp_cursor_select(cursor, &tables[i], 0);
+    definitions_select(cursor, false);
+    quality_select(cursor);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
+                     M(kernel, stream) | M(kernel, shape) | M(kernel, start) | M(kernel, duration) |
+                         M(kernel, correlation));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_copy),
+                     M(copy, stream) | M(copy, kind) | M(copy, bytes) | M(copy, start) |
+                         M(copy, duration) | M(copy, correlation) | M(copy, count));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_set),
+                     M(set, stream) | M(set, start) | M(set, duration) | M(set, correlation));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
+                     M(call, thread) | M(call, start) | M(call, correlation));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx), NVTX_EVENT_COLUMNS | M(nvtx, time));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample),
+                     M(sample, counter) | M(sample, length) | M(sample, value));
+    /* A graph launch as a whole (MINIPROF_CUDA_GRAPH=graph) keeps its device busy. */
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_graph),
+                     M(graph, stream) | M(graph, start) | M(graph, duration) |
+                         M(graph, correlation));
+}
+
+#undef M
+
+/* ---- Sums ---- */
+
+/* Adds a kernel to the sum of its name. */
+static enum mp_status add_kernel(struct live *live, uint64_t shape, uint64_t ns)
+{
+    const struct definition_shape *defined = dense_at(&live->definitions.shapes, shape);
+    uint64_t name = defined && defined->defined ? defined->kernel : 0;
+    struct live_sums *sums = &live->kernels;
+    uint32_t index = mp_map_get(&sums->known, name);
+
+    live_add(&sums->all, ns);
+    if (index == MP_MAP_ABSENT) {
+        if (sums->count == LIVE_MAX_NAMES)
+            return MP_OK;
+        MP_TRY(
+            mp_reserve((void **)&sums->items, sums->count, &sums->capacity, sizeof *sums->items));
+        index = (uint32_t)sums->count;
+        MP_TRY(mp_map_put(&sums->known, name, index));
+        sums->items[sums->count++] = (struct live_sum){.name = name, .shape = shape};
+    }
+    live_add(&sums->items[index], ns);
+    return MP_OK;
+}
+
+/* Whether `a` stands before `b` in a list. */
+static bool is_above(const struct live_sum *a, const struct live_sum *b)
+{
+    if (a->last_ns != b->last_ns)
+        return a->last_ns > b->last_ns;
+    if (a->ns != b->ns)
+        return a->ns > b->ns;
+    return a < b;
+}
+
+size_t live_top(const struct live_sums *sums, const struct live_sum **top, size_t room)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; room && i < sums->count; i++) {
+        const struct live_sum *sum = &sums->items[i];
+        size_t at = count;
+
+        if (!sum->count || (count == room && !is_above(sum, top[room - 1])))
+            continue;
+        if (count == room)
+            at--;
+        else
+            count++;
+        for (; at && is_above(sum, top[at - 1]); at--)
+            top[at] = top[at - 1];
+        top[at] = sum;
+    }
+    return count;
+}
+
+const struct live_step *live_iteration(const struct live *live)
+{
+    const struct live_step *max = NULL;
+
+    for (size_t i = 0; i < live->step_count; i++) {
+        if (!max || live->steps[i].count > max->count)
+            max = &live->steps[i];
+    }
+    return max;
+}
+
+/* ---- Rows ---- */
+
+/* Takes the times of a row; false if they cannot be used. */
+static bool take_times(struct live *live, uint64_t begin, uint64_t duration)
+{
+    uint64_t end = begin + duration;
+
+    if (!begin || (int64_t)duration < 0 || end < begin)
+        return false;
+    if (!live->first_time || begin < live->first_time)
+        live->first_time = begin;
+    if (begin < live->first_new)
+        live->first_new = begin;
+    if (end > live->horizon)
+        live->horizon = end;
+    return true;
+}
+
+/* Work on a device. */
+static enum mp_status live_note_work(struct live *live, uint64_t stream, uint64_t begin,
+                                     uint64_t ns, uint64_t correlation)
+{
+    MP_TRY(live_device_work(live, stream, begin, begin + ns));
+    return live_take_work(live, correlation, ns);
+}
+
+#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
+
+static enum mp_status take_kernel(struct live *live, const struct mp_batch *batch, uint32_t row)
+{
+    uint64_t ns = CELL(kernel, duration);
+
+    if (!take_times(live, CELL(kernel, start), ns))
+        return MP_OK;
+    MP_TRY(add_kernel(live, CELL(kernel, shape), ns));
+    return live_note_work(live, CELL(kernel, stream), CELL(kernel, start), ns,
+                          CELL(kernel, correlation));
+}
+
+static enum live_direction direction_of(uint64_t kind)
+{
+    switch (kind) {
+    case MP_copy_kind_HtoD:
+    case MP_copy_kind_HtoA:
+        return LIVE_TO_DEVICE;
+    case MP_copy_kind_DtoH:
+    case MP_copy_kind_AtoH:
+        return LIVE_TO_HOST;
+    default:
+        return LIVE_OTHER;
+    }
+}
+
+static enum mp_status take_copy(struct live *live, const struct mp_batch *batch, uint32_t row)
+{
+    struct live_copies *copies = &live->copies[direction_of(CELL(copy, kind))];
+    uint64_t count = CELL(copy, count) ? CELL(copy, count) : 1;
+
+    if (!take_times(live, CELL(copy, start), CELL(copy, duration)))
+        return MP_OK;
+    copies->count += count;
+    copies->last_count += count;
+    copies->bytes += CELL(copy, bytes);
+    copies->last_bytes += CELL(copy, bytes);
+    return live_note_work(live, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
+                          CELL(copy, correlation));
+}
+
+static enum mp_status take_set(struct live *live, const struct mp_batch *batch, uint32_t row)
+{
+    if (!take_times(live, CELL(set, start), CELL(set, duration)))
+        return MP_OK;
+    return live_note_work(live, CELL(set, stream), CELL(set, start), CELL(set, duration),
+                          CELL(set, correlation));
+}
+
+static enum mp_status take_graph(struct live *live, const struct mp_batch *batch, uint32_t row)
+{
+    if (!take_times(live, CELL(graph, start), CELL(graph, duration)))
+        return MP_OK;
+    return live_note_work(live, CELL(graph, stream), CELL(graph, start), CELL(graph, duration),
+                          CELL(graph, correlation));
+}
+
+#undef CELL
+
+static enum mp_status live_each_row(struct live *live, const struct mp_batch *batch,
+                                    enum mp_status (*take)(struct live *, const struct mp_batch *,
+                                                           uint32_t))
+{
+    for (uint32_t row = 0; row < batch->rows; row++)
+        MP_TRY(take(live, batch, row));
+    return MP_OK;
+}
+
+/* By the times of their chunks, calls and NVTX events say how far the program has got. */
+static void take_host_times(struct live *live, const struct mp_batch *batch)
+{
+    if (batch->first_time && batch->last_time >= batch->first_time)
+        take_times(live, batch->first_time, batch->last_time - batch->first_time);
+}
+
+enum mp_status live_take(struct live *live, const struct mp_batch *batch)
+{
+    if (batch->table->kind == MP_TABLE_EVENT) {
+        live->records += batch->rows;
+        live->anything = true;
+    }
+    switch (batch->table->id) {
+    case MP_TABLE_kernel:
+        return live_each_row(live, batch, take_kernel);
+    case MP_TABLE_copy:
+        return live_each_row(live, batch, take_copy);
+    case MP_TABLE_set:
+        return live_each_row(live, batch, take_set);
+    case MP_TABLE_graph:
+        return live_each_row(live, batch, take_graph);
+    case MP_TABLE_counter:
+        return live_take_counters(live, batch);
+    case MP_TABLE_sample:
+        live_take_samples(live, batch);
+        return MP_OK;
+    case MP_TABLE_call:
+        take_host_times(live, batch);
+        live_take_calls(live, batch);
+        return MP_OK;
+    case MP_TABLE_nvtx:
+        take_host_times(live, batch);
+        MP_TRY(live_take_nvtx(live, batch));
+        live_layers_settle(live);
+        return MP_OK;
+    default:
+        MP_TRY(definitions_take(&live->definitions, batch));
+        return quality_take(&live->quality, batch);
+    }
+}
+
+/* ---- Intervals ---- */
+
+/* How long the interval was: from the last row of the interval before to the last row that has
+ * come. Intervals in which nothing came were already shown, by the real clock. The interval is at
+ * least as long as the time of its own rows. */
+static uint64_t length_of_interval(const struct live *live, uint64_t wall)
+{
+    uint64_t from = live->shown ? live->shown : live->first_time;
+    uint64_t begin = live->first_new > from ? live->first_new : from;
+    uint64_t span = live->horizon > begin ? live->horizon - begin : 0;
+    uint64_t since = live->horizon > from ? live->horizon - from : 0;
+
+    if (!live->anything)
+        return wall;
+    since = since > live->idle_wall ? since - live->idle_wall : 0;
+    if (since > span)
+        span = since;
+    return span ? span : wall;
+}
+
+void live_tick(struct live *live, const struct mp_trace *trace, const struct mp_cursor *cursor,
+               uint64_t wall, bool last)
+{
+    live_devices_tick(live);
+    live_counters_tick(live);
+    live_layers_tick(live, last);
+    live->interval_ns = length_of_interval(live, wall);
+    live->span_ns = live->horizon - live->first_time;
+    if (live->anything) {
+        if (live->horizon > live->shown)
+            live->shown = live->horizon;
+        live->idle_wall = 0;
+    } else {
+        live->idle_wall += wall;
+    }
+    if (live->elapsed_ns < live->span_ns + live->idle_wall)
+        live->elapsed_ns = live->span_ns + live->idle_wall;
+    quality_finish(&live->quality, trace, cursor, &live->definitions);
+    live->dropped = live->quality.dropped;
+    live->bytes = mp_trace_bytes(trace);
+}
+
+static void clear_sums(struct live_sums *sums)
+{
+    sums->all.last_count = sums->all.last_ns = 0;
+    for (size_t i = 0; i < sums->count; i++)
+        sums->items[i].last_count = sums->items[i].last_ns = 0;
+}
+
+void live_next(struct live *live)
+{
+    clear_sums(&live->kernels);
+    clear_sums(&live->layers);
+    for (int i = 0; i < LIVE_DIRECTIONS; i++)
+        live->copies[i].last_count = live->copies[i].last_bytes = 0;
+    for (size_t i = 0; i < live->device_count; i++)
+        live->devices[i].last_busy = 0;
+    for (size_t i = 0; i < live->step_count; i++) {
+        live->steps[i].last_count = live->steps[i].last_sum = 0;
+        memset(&live->steps[i].last_lengths, 0, sizeof live->steps[i].last_lengths);
+    }
+    live->first_new = UINT64_MAX;
+    live->anything = false;
+}

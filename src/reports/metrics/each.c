@@ -1,0 +1,313 @@
+/* A row for each execution. Only on a terminal it uses the table printer: there can be as many
+ * columns as nvprof has metrics, which is more than the printer takes, and each column has a unit
+ * of its own.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text/foreign.h"
+#include "base/text/units.h"
+#include "reports/common/quality.h"
+#include "reports/metrics/json.h"
+#include "reports/metrics/print.h"
+#include "reports/metrics/sheets.h"
+#include "reports/metrics/text.h"
+
+#include "base/poison.h"
+
+#define NO_COLUMN     UINT32_MAX
+#define MIN_WIDTH     10
+#define TIME_WIDTH    8 /* of nvprof's starts */
+#define DEVICE_WIDTH  16
+#define NUMBER_WIDTH  8
+#define WIDEST_DEVICE 64
+
+/* A column is a metric that has values; equal names of several devices share a column. */
+struct columns {
+    const struct metrics_metric **items;
+    size_t count;
+    uint32_t *of_metric; /* by place in result->metrics */
+    double *values;      /* of the execution that is printed */
+    unsigned device_width;
+};
+
+static void free_columns(struct columns *columns)
+{
+    free(columns->items);
+    free(columns->of_metric);
+    free(columns->values);
+}
+
+/* The metric's name as the title of a column, unless it is no name of CUPTI's: those are ASCII. */
+static const char *metrics_name_of(const struct metrics_metric *metric)
+{
+    const char *name = metric->name ? metric->name : "?";
+
+    return foreign_is_harmless(name) ? name : "?";
+}
+
+static uint32_t find_column(const struct columns *columns, const struct metrics_metric *metric)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        if (!strcmp(metrics_name_of(columns->items[i]), metrics_name_of(metric)))
+            return (uint32_t)i;
+    }
+    return NO_COLUMN;
+}
+
+/* Marks the metrics that have values, then numbers their columns in the order of the list. */
+static void fill_columns(struct columns *columns, const struct metrics_result *result)
+{
+    for (size_t i = 0; i < result->metric_count; i++)
+        columns->of_metric[i] = NO_COLUMN;
+    for (size_t i = 0; i < result->value_count; i++)
+        columns->of_metric[result->values[i].metric - result->metrics] = 0;
+    for (size_t i = 0; i < result->metric_count; i++) {
+        const struct metrics_metric *metric = &result->metrics[i];
+
+        if (columns->of_metric[i] == NO_COLUMN)
+            continue;
+        columns->of_metric[i] = find_column(columns, metric);
+        if (columns->of_metric[i] != NO_COLUMN)
+            continue;
+        columns->of_metric[i] = (uint32_t)columns->count;
+        columns->items[columns->count++] = metric;
+    }
+}
+
+static enum mp_status make_columns(struct columns *columns, const struct metrics_result *result)
+{
+    char device[METRIC_DEVICE_BYTES];
+
+    *columns = (struct columns){.count = 0, .device_width = DEVICE_WIDTH};
+    columns->items = calloc(result->metric_count + 1, sizeof(const struct metrics_metric *));
+    columns->of_metric = calloc(result->metric_count + 1, sizeof *columns->of_metric);
+    columns->values = calloc(result->metric_count + 1, sizeof *columns->values);
+    if (!columns->items || !columns->of_metric || !columns->values) {
+        free_columns(columns);
+        return MP_ERR_MEMORY;
+    }
+    fill_columns(columns, result);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        size_t width = strlen(metric_device_text(device, result, result->metrics[i].device));
+
+        if (width > WIDEST_DEVICE)
+            width = WIDEST_DEVICE;
+        if (columns->of_metric[i] != NO_COLUMN && width > columns->device_width)
+            columns->device_width = (unsigned)width;
+    }
+    return MP_OK;
+}
+
+/* The values of an execution by column; NaN where it has none. */
+static void gather(const struct columns *columns, const struct metrics_result *result,
+                   const struct metrics_launch *launch)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        columns->values[i] = (double)NAN;
+    for (size_t i = launch->first; i < launch->first + launch->count; i++) {
+        const struct metrics_value *value = &result->values[i];
+
+        columns->values[columns->of_metric[value->metric - result->metrics]] = value->value;
+    }
+}
+
+/* ---- Text ---- */
+
+static int width_of(const struct metrics_metric *metric)
+{
+    size_t width = strlen(metrics_name_of(metric));
+
+    return width > MIN_WIDTH ? (int)width : MIN_WIDTH;
+}
+
+static int start_width(const struct report_out *out)
+{
+    return out->nvprof ? TIME_WIDTH : MP_MOMENT_WIDTH;
+}
+
+static void print_text_header(const struct report_out *out, const struct columns *columns)
+{
+    fprintf(out->file, "%*s  %*s  %*s  %*s", start_width(out), "Start", (int)columns->device_width,
+            "Device", NUMBER_WIDTH, "Context", NUMBER_WIDTH, "Stream");
+    for (size_t i = 0; i < columns->count; i++)
+        fprintf(out->file, "  %*s", width_of(columns->items[i]),
+                metrics_name_of(columns->items[i]));
+    fputs("  Name\n", out->file);
+}
+
+static void print_text_launch(const struct report_out *out, const struct columns *columns,
+                              const struct metrics_result *result,
+                              const struct metrics_launch *launch)
+{
+    uint64_t start = launch->time - result->launches[0].time;
+    char device[METRIC_DEVICE_BYTES];
+    char time[MP_FORMATTED_BYTES];
+    char text[METRIC_TEXT_BYTES];
+
+    if (out->nvprof)
+        mp_show_time(time, sizeof time, start, MP_STYLE_NVPROF);
+    else
+        mp_format_moment(time, sizeof time, start);
+    fprintf(out->file, "%*s  %*.*s  %*" PRIu64 "  %*" PRIu64, start_width(out), time,
+            (int)columns->device_width, WIDEST_DEVICE,
+            metric_device_text(device, result, launch->device), NUMBER_WIDTH, launch->context,
+            NUMBER_WIDTH, launch->stream);
+    for (size_t i = 0; i < columns->count; i++)
+        fprintf(out->file, "  %*s", width_of(columns->items[i]),
+                metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_TEXT,
+                            report_number_style(out)));
+    fputs("  ", out->file);
+    metric_put_line(out, launch->kernel);
+}
+
+/* ---- Text for a terminal, or sorted ---- */
+
+enum { START, DEVICE, CONTEXT, STREAM, BEFORE };
+
+#define MAX_METRICS (REPORT_MAX_COLUMNS - BEFORE - 1)
+
+/* As many metrics as the table printer takes; it says which did not fit. */
+static size_t choose_columns(const struct columns *metrics, struct report_view *view,
+                             struct report_column chosen[REPORT_MAX_COLUMNS])
+{
+    size_t count = BEFORE;
+
+    chosen[START] =
+        (struct report_column){.title = "Start", .kind = REPORT_CELL_TIME, .moment = true};
+    chosen[DEVICE] = (struct report_column){.title = "Device", .kind = REPORT_CELL_TEXT, .drop = 3};
+    chosen[CONTEXT] = (struct report_column){.title = "Context", .kind = REPORT_CELL_ID, .drop = 2};
+    chosen[STREAM] = (struct report_column){.title = "Stream", .kind = REPORT_CELL_ID, .drop = 1};
+    for (size_t i = 0; i < metrics->count; i++) {
+        if (i < MAX_METRICS)
+            chosen[count++] = (struct report_column){.title = metrics_name_of(metrics->items[i]),
+                                                     .kind = REPORT_CELL_TEXT,
+                                                     .ranked = true};
+        else
+            report_titles_add(&view->left_out, metrics_name_of(metrics->items[i]));
+    }
+    chosen[count++] =
+        (struct report_column){.title = "Name", .kind = REPORT_CELL_TEXT, .left = true};
+    return count;
+}
+
+static void put_launch(struct report_table *table, const struct columns *columns,
+                       const struct metrics_result *result, const struct metrics_launch *launch)
+{
+    struct report_cell cells[REPORT_MAX_COLUMNS];
+    char texts[MAX_METRICS][METRIC_TEXT_BYTES];
+    char device[METRIC_DEVICE_BYTES];
+
+    cells[START] = report_number_cell(launch->time - result->launches[0].time);
+    cells[DEVICE] = report_text_cell(metric_device_text(device, result, launch->device));
+    cells[CONTEXT] = report_number_cell(launch->context);
+    cells[STREAM] = report_number_cell(launch->stream);
+    for (size_t i = 0; i < columns->count && i < MAX_METRICS; i++) {
+        cells[BEFORE + i] = report_text_cell(metric_text(
+            texts[i], columns->items[i]->unit, columns->values[i], REPORT_TEXT, table->style));
+        cells[BEFORE + i].real = columns->values[i];
+    }
+    cells[table->count - 1] = report_text_cell(launch->kernel);
+    report_row(table, cells);
+}
+
+static void print_for_view(const struct report_out *out, const struct columns *columns,
+                           const struct metrics_result *result)
+{
+    struct report_column chosen[REPORT_MAX_COLUMNS];
+    struct report_table table;
+
+    report_begin(&table, out, chosen, choose_columns(columns, out->view, chosen));
+    report_header(&table);
+    for (size_t i = 0; i < result->launch_count; i++) {
+        gather(columns, result, &result->launches[i]);
+        put_launch(&table, columns, result, &result->launches[i]);
+    }
+    report_end(&table);
+}
+
+/* ---- CSV ---- */
+
+static void print_csv_header(FILE *out, const struct columns *columns)
+{
+    fputs("\"Start\",\"Device\",\"Context\",\"Stream\"", out);
+    for (size_t i = 0; i < columns->count; i++) {
+        fputc(',', out);
+        foreign_put_csv_text(out, metrics_name_of(columns->items[i]));
+    }
+    fputs(",\"Name\",\"Correlation_ID\"\ns,,,,", out);
+    for (size_t i = 0; i < columns->count; i++)
+        fputc(',', out);
+    fputs(",\n", out);
+}
+
+static void print_csv_launch(FILE *out, const struct columns *columns,
+                             const struct metrics_result *result,
+                             const struct metrics_launch *launch)
+{
+    uint64_t start = launch->time - result->launches[0].time;
+    char device[METRIC_DEVICE_BYTES];
+    char text[METRIC_TEXT_BYTES];
+
+    fprintf(out, "%.6f,", (double)start / 1e9);
+    foreign_put_csv_text(out, metric_device_text(device, result, launch->device));
+    fprintf(out, ",\"%" PRIu64 "\",\"%" PRIu64 "\"", launch->context, launch->stream);
+    for (size_t i = 0; i < columns->count; i++)
+        fprintf(out, ",%s",
+                metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_CSV,
+                            MP_STYLE_NVPROF));
+    fputc(',', out);
+    foreign_put_csv_text(out, launch->kernel);
+    fprintf(out, ",%" PRIu64 "\n", launch->correlation);
+}
+
+/* ---- The whole ---- */
+
+static void metrics_print_table(const struct report_out *out, const struct columns *columns,
+                                const struct metrics_result *result)
+{
+    bool csv = out->format == REPORT_CSV;
+
+    if (csv)
+        print_csv_header(out->file, columns);
+    else
+        print_text_header(out, columns);
+    for (size_t i = 0; i < result->launch_count; i++) {
+        gather(columns, result, &result->launches[i]);
+        if (csv)
+            print_csv_launch(out->file, columns, result, &result->launches[i]);
+        else
+            print_text_launch(out, columns, result, &result->launches[i]);
+    }
+}
+
+enum mp_status print_metrics_each(const struct report_out *out, const struct mp_trace *trace,
+                                  const struct metrics_result *result)
+{
+    struct columns columns;
+
+    if (out->format == REPORT_JSON) {
+        print_metrics_json(out->file, trace, result);
+        return MP_OK;
+    }
+    if (!report_has_titles(out))
+        print_metrics_each_sheet(out, result);
+    if (!result->asked)
+        return MP_OK;
+    if (!result->launch_count) {
+        print_no_metrics(out, trace);
+    } else if (report_has_titles(out)) {
+        MP_TRY(make_columns(&columns, result));
+        print_prefix(out, trace);
+        fputs("Metric trace:\n", out->file);
+        if (out->view && out->format == REPORT_TEXT)
+            print_for_view(out, &columns, result);
+        else
+            metrics_print_table(out, &columns, result);
+        free_columns(&columns);
+    }
+    print_metric_notes(out, trace, result);
+    return MP_OK;
+}

@@ -1,0 +1,417 @@
+/* Three passes: the ranges; the calls inside them; the work that these calls launched. Calls and
+ * work are summed up for the innermost ranges around them, by nesting, and then handed outwards. */
+#include "reports/nvtx/result.h"
+
+#include <stdlib.h>
+
+#include "base/data/reserve.h"
+#include "profile/common/source_names.h"
+#include "profile/ranges.h"
+#include "reports/nvtx/calls.h"
+#include "reports/nvtx/captured.h"
+#include "reports/nvtx/spans.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+struct pass {
+    const struct nvtx_options *options;
+    const struct capture_range *range; /* NULL: everything */
+    struct nvtx_result *result;
+    struct nvtx_spans spans;
+    struct nvtx_calls calls;
+    struct nvtx_sums nodes; /* of each nesting, without what is nested in it */
+    struct nvtx_sums kinds; /* of each thread, domain and name, with all inside */
+    struct source_names names;
+};
+
+/* ---- Rows ---- */
+
+/* Whether the times can be used. Times that cannot are counted. */
+static bool times_are_good(struct quality *quality, uint64_t start, uint64_t duration)
+{
+    if (__builtin_expect(start && start <= INT64_MAX && duration <= INT64_MAX - start, 1))
+        return true;
+    quality->unknown_times += !start;
+    quality->reversed_times += start != 0;
+    return false;
+}
+
+#define FUNCTION_LIMIT (1u << 30)
+
+static enum mp_status result_take_call(struct pass *pass, struct nvtx_thread *thread,
+                                       struct nvtx_call *call, uint64_t start)
+{
+    for (uint32_t i = 0; i < thread->lane_count; i++) {
+        call->node = nvtx_spans_find(&pass->spans, &pass->spans.lanes[thread->first_lane + i],
+                                     start, start + call->duration);
+        if (call->node != NVTX_NONE)
+            MP_TRY(nvtx_calls_add(&pass->calls, call));
+    }
+    return MP_OK;
+}
+
+#define CELL(column) (batch->columns[MP_COLUMN_call_##column][row])
+
+static enum mp_status take_calls(struct pass *pass, const struct mp_batch *batch)
+{
+    uint64_t number = 0;
+    uint32_t thread = MP_MAP_ABSENT;
+
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t function = CELL(function);
+        struct nvtx_call call = {.correlation = CELL(correlation), .duration = CELL(duration)};
+
+        if (pass->range && !range_has_call(pass->range, CELL(start)))
+            continue;
+        if (!times_are_good(&pass->result->quality, CELL(start), CELL(duration)))
+            continue;
+        if (!row || number != CELL(thread)) {
+            number = CELL(thread);
+            thread = mp_map_get(&pass->spans.thread_index, number);
+        }
+        if (thread == MP_MAP_ABSENT)
+            continue;
+        call.function = function < FUNCTION_LIMIT ? (uint32_t)function : 0;
+        MP_TRY(result_take_call(pass, &pass->spans.threads[thread], &call, CELL(start)));
+    }
+    pass->result->no_calls = false;
+    return MP_OK;
+}
+
+#undef CELL
+
+/* Adds a piece of work to the nodes of the calls that launched it. */
+static enum mp_status add_work(struct pass *pass, size_t first, uint32_t name,
+                               const struct tally *tally)
+{
+    const uint64_t correlation = nvtx_calls_at(&pass->calls, first)->correlation;
+
+    for (size_t i = first; i < pass->calls.count; i++) {
+        struct nvtx_call *call = nvtx_calls_at(&pass->calls, i);
+
+        if (call->correlation != correlation)
+            break;
+        call->launched = true;
+        if (!call->again)
+            MP_TRY(
+                nvtx_sums_add(&pass->nodes, call->node, nvtx_sum_name(name, SUMMARY_GPU), tally));
+    }
+    return MP_OK;
+}
+
+static enum mp_status result_take_work(struct pass *pass, enum source_index index,
+                                       const struct mp_batch *batch)
+{
+    const struct source *source = &sources[index];
+    const uint64_t *correlations = batch->columns[source->correlation];
+    const uint64_t *starts = batch->columns[source->start];
+    const uint64_t *durations = batch->columns[source->duration];
+
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        size_t call = correlations[row] ? nvtx_calls_position(&pass->calls, correlations[row])
+                                        : pass->calls.count;
+        struct tally tally;
+        uint32_t name;
+
+        if (call == pass->calls.count ||
+            !times_are_good(&pass->result->quality, starts[row], durations[row]))
+            continue;
+        MP_TRY(source_names_find(&pass->names, index, batch->columns[source->id][row], &name));
+        tally = tally_of(durations[row], source_calls(source, batch->columns, row));
+        MP_TRY(add_work(pass, call, name, &tally));
+    }
+    return MP_OK;
+}
+
+/* ---- The passes ---- */
+
+/* Reads either the calls or the work. */
+static void select_group(struct mp_cursor *cursor, enum summary_group_index group)
+{
+    size_t count;
+    const struct mp_table_info *tables = mp_tables(&count);
+
+    for (size_t i = 0; i < count; i++)
+        mp_cursor_select(cursor, &tables[i], 0);
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        const struct source *source = &sources[i];
+        uint32_t mask = 1u << source->id | 1u << source->start | 1u << source->duration |
+                        source_batch_mask(source);
+
+        if (source->group != group || source->correlation == SOURCES_NO_COLUMN)
+            continue;
+        mask |= 1u << source->correlation;
+        if (source->table == MP_TABLE_call)
+            mask |= MP_COLUMN_MASK(call, thread);
+        mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
+    }
+}
+
+static enum mp_status result_take_batch(struct pass *pass, const struct mp_batch *batch)
+{
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (sources[i].table != batch->table->id)
+            continue;
+        return i == SOURCE_CALL ? take_calls(pass, batch)
+                                : result_take_work(pass, (enum source_index)i, batch);
+    }
+    return MP_OK;
+}
+
+/* Adds up what several passes could not read. Each pass reads other tables, but all meet the same
+ * damage between chunks, which counts once. */
+static void join_damage(struct mp_damage *damage, const struct mp_damage *before)
+{
+    damage->chunks_damaged += before->chunks_damaged;
+    damage->rows_damaged += before->rows_damaged;
+    if (before->bytes_skipped > damage->bytes_skipped)
+        damage->bytes_skipped = before->bytes_skipped;
+    if (before->chunks_missing > damage->chunks_missing)
+        damage->chunks_missing = before->chunks_missing;
+    damage->truncated |= before->truncated;
+    if (before->first_offset &&
+        (!damage->first_offset || before->first_offset < damage->first_offset))
+        damage->first_offset = before->first_offset;
+}
+
+static enum mp_status read_group(struct pass *pass, struct mp_trace *trace,
+                                 enum summary_group_index group, struct mp_error *error)
+{
+    struct mp_damage before = pass->result->quality.damage;
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    enum mp_status status;
+
+    MP_TRY(mp_cursor_open(trace, &cursor, error));
+    select_group(cursor, group);
+    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
+        status = result_take_batch(pass, &batch);
+        if (status != MP_OK)
+            break;
+    }
+    mp_cursor_damage(cursor, &pass->result->quality.damage);
+    join_damage(&pass->result->quality.damage, &before);
+    mp_cursor_close(cursor);
+    if (status == MP_END)
+        return MP_OK;
+    return mp_error_set(error, status, "cannot read the NVTX ranges: %s", mp_status_name(status));
+}
+
+/* ---- From nodes to ranges ---- */
+
+static enum mp_status add_calls(struct pass *pass)
+{
+    for (size_t i = 0; i < pass->calls.count; i++) {
+        const struct nvtx_call *call = &pass->calls.items[i];
+        const struct tally tally = tally_of(call->duration, 1);
+        uint32_t name;
+
+        if (!call->launched && !pass->options->all_calls)
+            continue;
+        MP_TRY(source_names_find(&pass->names, SOURCE_CALL, call->function, &name));
+        MP_TRY(nvtx_sums_add(&pass->nodes, call->node, nvtx_sum_name(name, SUMMARY_API), &tally));
+    }
+    return MP_OK;
+}
+
+/* Adds the sums of every node to its kind and to the node around it, which has a smaller number. */
+static enum mp_status hand_outwards(struct pass *pass)
+{
+    for (size_t i = pass->spans.node_count; i-- > 0;) {
+        const struct nvtx_node *node = &pass->spans.nodes[i];
+
+        for (uint32_t at = pass->nodes.first[i]; at != NVTX_NONE; at = pass->nodes.items[at].next) {
+            struct nvtx_sum sum = pass->nodes.items[at]; /* the array can move */
+
+            MP_TRY(nvtx_sums_add(&pass->kinds, node->kind, sum.name, &sum.tally));
+            if (node->parent != NVTX_NONE)
+                MP_TRY(nvtx_sums_add(&pass->nodes, node->parent, sum.name, &sum.tally));
+        }
+    }
+    return MP_OK;
+}
+
+static uint64_t group_total(const struct pass *pass, uint32_t kind, uint32_t group)
+{
+    uint64_t total = 0;
+
+    for (uint32_t at = pass->kinds.first[kind]; at != NVTX_NONE; at = pass->kinds.items[at].next) {
+        if ((pass->kinds.items[at].name & 1) == group)
+            total += pass->kinds.items[at].tally.total;
+    }
+    return total;
+}
+
+/* Appends the rows of a group to the `*used` rows that exist. */
+static void fill_group(struct pass *pass, uint32_t kind, uint32_t index, size_t *used,
+                       struct nvtx_group *group)
+{
+    struct nvtx_result *result = pass->result;
+    struct summary_row *rows = result->rows ? result->rows + *used : NULL;
+
+    group->rows = rows;
+    group->total = group_total(pass, kind, index);
+    for (uint32_t at = pass->kinds.first[kind]; at != NVTX_NONE; at = pass->kinds.items[at].next) {
+        const struct nvtx_sum *sum = &pass->kinds.items[at];
+
+        if ((sum->name & 1) == index)
+            summary_row_fill(&rows[group->row_count++],
+                             mp_intern_get(&result->names, sum->name >> 1, NULL), &sum->tally,
+                             group->total);
+    }
+    summary_rows_sort(rows, group->row_count);
+    *used += group->row_count;
+}
+
+static void fill_range(struct pass *pass, uint32_t index, size_t *used)
+{
+    struct nvtx_result *result = pass->result;
+    const struct nvtx_kind *kind = &pass->spans.kinds[index];
+    struct nvtx_named_range *range = &result->ranges[result->range_count];
+
+    if (!kind->instances.calls)
+        return;
+    *range = (struct nvtx_named_range){
+        .thread = pass->spans.threads[kind->thread].number,
+        .domain = mp_intern_get(&result->names, kind->domain, NULL),
+        .name = mp_intern_get(&result->names, kind->name, NULL),
+        .unfinished = kind->unfinished,
+        .cut = kind->cut,
+    };
+    summary_row_fill(&range->instances, range->name, &kind->instances, kind->instances.total);
+    range->instances.percent = 100;
+    for (uint32_t group = 0; group < SUMMARY_GROUPS; group++)
+        fill_group(pass, index, group, used, &range->groups[group]);
+    result->unfinished += kind->unfinished;
+    result->cut += kind->cut;
+    result->range_count++;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct nvtx_named_range *a = left;
+    const struct nvtx_named_range *b = right;
+
+    return nvtx_key_compare((struct nvtx_key){a->thread, a->domain, a->name},
+                            (struct nvtx_key){b->thread, b->domain, b->name});
+}
+
+static enum mp_status fill_ranges(struct pass *pass)
+{
+    struct nvtx_result *result = pass->result;
+    size_t used = 0;
+
+    if (!pass->spans.kind_count)
+        return MP_OK;
+    result->ranges = calloc(pass->spans.kind_count, sizeof *result->ranges);
+    if (pass->kinds.count)
+        result->rows = calloc(pass->kinds.count, sizeof *result->rows);
+    if (!result->ranges || (pass->kinds.count && !result->rows))
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < pass->spans.kind_count; i++)
+        fill_range(pass, (uint32_t)i, &used);
+    qsort(result->ranges, result->range_count, sizeof *result->ranges, compare_ranges);
+    return MP_OK;
+}
+
+/* ---- The whole ---- */
+
+static enum mp_status read_calls_and_work(struct pass *pass, struct mp_trace *trace,
+                                          struct mp_error *error)
+{
+    enum mp_status status;
+
+    pass->result->no_calls = true;
+    MP_TRY(read_group(pass, trace, SUMMARY_API, error));
+    status = nvtx_calls_sort(&pass->calls);
+    if (status)
+        return mp_error_set(error, status, "cannot sort the calls: %s", mp_status_name(status));
+    if (!pass->calls.count)
+        return MP_OK;
+    return read_group(pass, trace, SUMMARY_GPU, error);
+}
+
+static enum mp_status result_add_up(struct pass *pass, struct mp_error *error)
+{
+    enum mp_status status = add_calls(pass);
+
+    nvtx_calls_free(&pass->calls);
+    if (!status)
+        status = hand_outwards(pass);
+    nvtx_sums_free(&pass->nodes);
+    if (!status)
+        status = fill_ranges(pass);
+    return status ? mp_error_set(error, status, "cannot add up the NVTX ranges: %s",
+                                 mp_status_name(status))
+                  : MP_OK;
+}
+
+static enum mp_status result_build(struct pass *pass, struct mp_trace *trace,
+                                   struct mp_error *error)
+{
+    struct nvtx_result *result = pass->result;
+    struct nvtx_reading reading = {.range = pass->range,
+                                   .names = &result->names,
+                                   .definitions = &result->definitions,
+                                   .quality = &result->quality};
+
+    MP_TRY(nvtx_spans_load(&pass->spans, trace, &reading, error));
+    if (!pass->spans.span_count)
+        return MP_OK;
+    if (nvtx_sums_init(&pass->nodes, pass->spans.node_count) ||
+        nvtx_sums_init(&pass->kinds, pass->spans.kind_count))
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    MP_TRY(read_calls_and_work(pass, trace, error));
+    return result_add_up(pass, error);
+}
+
+static void result_end(struct pass *pass)
+{
+    nvtx_spans_free(&pass->spans);
+    nvtx_calls_free(&pass->calls);
+    nvtx_sums_free(&pass->nodes);
+    nvtx_sums_free(&pass->kinds);
+    source_names_free(&pass->names);
+}
+
+enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_options *options,
+                                 struct nvtx_result *result, struct mp_error *error)
+{
+    struct pass pass = {.options = options, .result = result};
+    struct capture_ranges ranges;
+    enum mp_status status;
+
+    *result = (struct nvtx_result){.range_count = 0};
+    definitions_init(&result->definitions, trace);
+    quality_init(&result->quality, trace);
+    result->quality.only = options->range;
+    pass.names = (struct source_names){.names = &result->names,
+                                       .definitions = &result->definitions,
+                                       .quality = &result->quality,
+                                       .style = options->style};
+    source_names_init(&pass.names, trace);
+    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
+    result->capture_ranges = ranges_count(&ranges);
+    if (!status)
+        status = result_build(&pass, trace, error);
+    if (!status)
+        status = nvtx_captured_build(result, trace, options, pass.range, error);
+    result_end(&pass);
+    ranges_free(&ranges);
+    if (status)
+        nvtx_result_free(result);
+    return status;
+}
+
+void nvtx_result_free(struct nvtx_result *result)
+{
+    free(result->ranges);
+    free(result->rows);
+    free(result->captured);
+    free(result->captured_rows);
+    mp_intern_free(&result->names);
+    quality_free(&result->quality);
+    definitions_free(&result->definitions);
+    *result = (struct nvtx_result){.range_count = 0};
+}

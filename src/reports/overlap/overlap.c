@@ -1,0 +1,366 @@
+/* Reads the activities of the device in order of time and sorts them into slots, one for each
+ * device, stream and kind. sweep.c then says what ran at the same time.
+ */
+#include "reports/overlap/overlap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/reserve.h"
+#include "profile/names/kernel_rules.h"
+#include "profile/reading.h"
+#include "reports/overlap/pass.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+/* ---- Definitions ---- */
+
+static void select_definitions(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    definitions_select(cursor, false);
+    quality_select(cursor);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_stream_info),
+                     MP_COLUMN_MASK(stream_info, stream) | MP_COLUMN_MASK(stream_info, context) |
+                         MP_COLUMN_MASK(stream_info, correlation));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_context_info),
+                     MP_COLUMN_MASK(context_info, context) | MP_COLUMN_MASK(context_info, device));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified), MP_COLUMN_MASK(unified, kind));
+}
+
+/* CUDA's own streams have no call that made them. */
+static enum mp_status take_stream(struct overlap_pass *pass, const struct mp_batch *batch,
+                                  uint32_t row)
+{
+    if (!batch->columns[MP_COLUMN_stream_info_correlation][row])
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&pass->known, pass->known_count, &pass->known_capacity,
+                      sizeof *pass->known));
+    pass->known[pass->known_count++] = (struct overlap_known_stream){
+        .context = batch->columns[MP_COLUMN_stream_info_context][row],
+        .stream = batch->columns[MP_COLUMN_stream_info_stream][row],
+    };
+    return MP_OK;
+}
+
+static enum mp_status take_context(struct overlap_pass *pass, const struct mp_batch *batch,
+                                   uint32_t row)
+{
+    uint64_t device = batch->columns[MP_COLUMN_context_info_device][row];
+
+    if (device >= MP_MAP_ABSENT)
+        return MP_OK;
+    return mp_map_put(&pass->contexts, batch->columns[MP_COLUMN_context_info_context][row],
+                      (uint32_t)device);
+}
+
+static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
+{
+    struct overlap_pass *pass = context;
+
+    MP_TRY(definitions_take(&pass->overlap->definitions, batch));
+    MP_TRY(quality_take(&pass->overlap->quality, batch));
+    if (batch->table->id == MP_TABLE_unified)
+        pass->overlap->migrations += batch->rows;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        if (batch->table->id == MP_TABLE_stream_info)
+            MP_TRY(take_stream(pass, batch, row));
+        else if (batch->table->id == MP_TABLE_context_info)
+            MP_TRY(take_context(pass, batch, row));
+        else
+            break;
+    }
+    return MP_OK;
+}
+
+static enum mp_status load_definitions(struct overlap_pass *pass, struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = pass->trace,
+        .what = "the definitions",
+        .context = pass,
+        .select = select_definitions,
+        .take = take_definitions,
+        .quality = &pass->overlap->quality,
+        .definitions = &pass->overlap->definitions,
+    };
+
+    return reading_run(&reading, error);
+}
+
+/* ---- Activities ---- */
+
+/* The tables, in the order in which they are merged, and their columns. */
+static const struct activity_table {
+    uint16_t table;
+    uint8_t stream, start, duration, correlation;
+    uint8_t what;  /* shape of a kernel, kind of a copy */
+    uint8_t count; /* copies of a batch; 0: each row is one */
+} tables[] = {
+#define C(table, column) MP_COLUMN_##table##_##column
+    {MP_TABLE_kernel, C(kernel, stream), C(kernel, start), C(kernel, duration),
+     C(kernel, correlation), C(kernel, shape), 0},
+    {MP_TABLE_copy, C(copy, stream), C(copy, start), C(copy, duration), C(copy, correlation),
+     C(copy, kind), C(copy, count)},
+    {MP_TABLE_set, C(set, stream), C(set, start), C(set, duration), C(set, correlation),
+     C(set, stream), 0},
+    {MP_TABLE_graph, C(graph, stream), C(graph, start), C(graph, duration), C(graph, correlation),
+     C(graph, stream), 0},
+#undef C
+};
+
+#define TABLE_COUNT (sizeof tables / sizeof *tables)
+
+static enum overlap_activity kind_of_copy(uint64_t kind)
+{
+    switch (kind) {
+    case MP_copy_kind_HtoD:
+    case MP_copy_kind_HtoA:
+        return OVERLAP_HTOD;
+    case MP_copy_kind_DtoH:
+    case MP_copy_kind_AtoH:
+        return OVERLAP_DTOH;
+    case MP_copy_kind_PtoP:
+        return OVERLAP_COMMUNICATION;
+    default:
+        return OVERLAP_COPY;
+    }
+}
+
+/* Each shape's name is looked at once. */
+static enum mp_status kind_of_kernel(struct overlap_pass *pass, uint64_t shape,
+                                     enum overlap_activity *activity)
+{
+    enum mp_status status = dense_reach(&pass->shapes, shape);
+    uint8_t *known;
+
+    *activity = OVERLAP_KERNEL;
+    if (status == MP_ERR_LIMIT)
+        return MP_OK;
+    MP_TRY(status);
+    known = dense_at(&pass->shapes, shape);
+    if (!*known) {
+        const char *name = definitions_kernel(&pass->overlap->definitions, shape, NAMES_READABLE);
+        *known =
+            (uint8_t)(1 + (kernel_communicates(name) ? OVERLAP_COMMUNICATION : OVERLAP_KERNEL));
+    }
+    *activity = (enum overlap_activity)(*known - 1);
+    return MP_OK;
+}
+
+static enum mp_status overlap_kind_of(struct overlap_pass *pass, const struct activity_table *table,
+                                      uint64_t what, enum overlap_activity *activity)
+{
+    switch (table->table) {
+    case MP_TABLE_kernel:
+        return kind_of_kernel(pass, what, activity);
+    case MP_TABLE_copy:
+        *activity = kind_of_copy(what);
+        return MP_OK;
+    case MP_TABLE_set:
+        *activity = OVERLAP_SET;
+        return MP_OK;
+    default:
+        *activity = OVERLAP_KERNEL;
+        pass->overlap->graph_launches++;
+        return MP_OK;
+    }
+}
+
+/* Finds the device of a stream and makes room for both. An id that the size of the file does not
+ * justify counts as no stream. */
+static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uint32_t *slot)
+{
+    const struct definition_stream *defined =
+        dense_at(&pass->overlap->definitions.streams, *stream);
+    uint64_t device = defined && defined->defined ? defined->device : UINT64_MAX;
+    enum mp_status status = dense_reach(&pass->lanes, *stream);
+    uint32_t *known;
+
+    if (status == MP_ERR_LIMIT || *stream >= UINT32_MAX) {
+        *stream = 0;
+        device = UINT64_MAX;
+        status = dense_reach(&pass->lanes, 0);
+    }
+    MP_TRY(status);
+    MP_TRY(dense_reach(&pass->lane_slots, *stream));
+    known = dense_at(&pass->lane_slots, *stream);
+    if (!*known)
+        *known = summary_slot(&pass->slots, device) + 1;
+    *slot = *known - 1;
+    while (pass->sweep_count <= *slot) {
+        MP_TRY(mp_reserve((void **)&pass->sweeps, pass->sweep_count, &pass->sweep_capacity,
+                          sizeof *pass->sweeps));
+        pass->sweeps[pass->sweep_count++] = (struct overlap_sweep){.clock = 0};
+    }
+    return MP_OK;
+}
+
+/* Work may run after the next ranges have begun, or slightly early by the device's clock. */
+#define RANGES_BEHIND 3
+
+/* The window of an activity: that of the capture range in which it was launched. If the range is
+ * not known, the window of the activity before. Place 0 is for no range. */
+static struct overlap_window *window_of(struct overlap_pass *pass, uint64_t correlation,
+                                        uint64_t start)
+{
+    const struct dense *items = &pass->ranges.items;
+    const struct capture_range *range = pass->window ? dense_at(items, pass->window - 1) : NULL;
+    size_t at;
+
+    if (range && range_has_work(range, correlation, start))
+        return &pass->windows[pass->window];
+    at = ranges_begun(&pass->ranges, start) + 1;
+    if (at >= pass->window_count)
+        at = pass->window_count - 1;
+    for (size_t i = 0; i <= RANGES_BEHIND && i < at; i++) {
+        if (range_has_work(dense_at(items, at - i - 1), correlation, start)) {
+            pass->window = at - i;
+            break;
+        }
+    }
+    return &pass->windows[pass->window];
+}
+
+static void widen(struct overlap_window *window, uint64_t begin, uint64_t end)
+{
+    if (!window->any || begin < window->begin)
+        window->begin = begin;
+    if (!window->any || end > window->end)
+        window->end = end;
+    window->any = true;
+}
+
+static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct merge_row *row)
+{
+    const struct activity_table *table = &tables[row->table];
+    uint64_t duration = row->columns[table->duration][row->row];
+    uint64_t correlation = row->columns[table->correlation][row->row];
+    uint64_t stream = row->columns[table->stream][row->row];
+    uint64_t end = row->time + duration;
+    enum overlap_activity activity;
+    uint32_t slot;
+
+    if (pass->range && !range_has_work(pass->range, correlation, row->time))
+        return MP_OK;
+    if ((int64_t)duration < 0 || end < row->time) {
+        pass->overlap->quality.reversed_times++;
+        return MP_OK;
+    }
+    MP_TRY(overlap_kind_of(pass, table, row->columns[table->what][row->row], &activity));
+    if (table->table == MP_TABLE_kernel || table->table == MP_TABLE_graph)
+        MP_TRY(kernel_time_next(&pass->kernels, stream, row->time, duration));
+    MP_TRY(find_slot(pass, &stream, &slot));
+    widen(window_of(pass, correlation, row->time), row->time, end);
+    if (table->count && row->columns[table->count][row->row] > 1) {
+        struct overlap_lane *lane = dense_at(&pass->lanes, stream);
+
+        pass->sweeps[slot].times.calls[activity] += row->columns[table->count][row->row] - 1;
+        lane->calls += row->columns[table->count][row->row] - 1;
+    }
+    return overlap_sweep_add(&pass->sweeps[slot], pass->lanes.items, activity, (uint32_t)stream,
+                             row->time, end);
+}
+
+static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *error)
+{
+    struct merge_table wanted[TABLE_COUNT];
+    struct merge *merge;
+    struct merge_row row;
+    enum mp_status status;
+
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        wanted[i] = (struct merge_table){mp_table_by_id(tables[i].table), tables[i].start,
+                                         1u << tables[i].stream | 1u << tables[i].duration |
+                                             1u << tables[i].correlation | 1u << tables[i].what |
+                                             (tables[i].count ? 1u << tables[i].count : 0)};
+    MP_TRY(merge_open(pass->trace, wanted, TABLE_COUNT, &merge, error));
+    while ((status = merge_next(merge, &row)) == MP_OK) {
+        status = overlap_take_row(pass, &row);
+        if (status != MP_OK)
+            break;
+    }
+    pass->overlap->quality.unknown_times += merge_unknown_times(merge);
+    merge_add_damage(merge, &pass->overlap->quality.damage);
+    merge_close(merge);
+    if (status == MP_END)
+        return MP_OK;
+    return mp_error_set(error, status, "cannot read the activities: %s", mp_status_name(status));
+}
+
+/* ---- The whole ---- */
+
+static void overlap_begin(struct overlap_pass *pass)
+{
+    struct overlap *overlap = pass->overlap;
+    const char *gpu = mp_trace_property(pass->trace, "MINIPROF_GPU");
+    size_t limit = definitions_limit(pass->trace);
+
+    *overlap = (struct overlap){.recorded = !gpu || strcmp(gpu, "off") != 0};
+    definitions_init(&overlap->definitions, pass->trace);
+    quality_init(&overlap->quality, pass->trace);
+    dense_init(&pass->lanes, sizeof(struct overlap_lane), limit);
+    dense_init(&pass->lane_slots, sizeof(uint32_t), limit);
+    dense_init(&pass->shapes, sizeof(uint8_t), limit);
+    kernel_time_begin(&pass->kernels, &overlap->definitions, limit);
+}
+
+static void overlap_end(struct overlap_pass *pass)
+{
+    for (size_t i = 0; i < pass->sweep_count; i++)
+        free(pass->sweeps[i].heap);
+    free(pass->sweeps);
+    free(pass->windows);
+    free(pass->known);
+    dense_free(&pass->lanes);
+    dense_free(&pass->lane_slots);
+    dense_free(&pass->shapes);
+    kernel_time_free(&pass->kernels);
+    mp_map_free(&pass->contexts);
+    ranges_free(&pass->ranges);
+}
+
+static enum mp_status overlap_run(struct overlap_pass *pass, const struct overlap_options *options,
+                                  struct mp_error *error)
+{
+    enum mp_status status;
+
+    MP_TRY(ranges_open(&pass->ranges, pass->trace, options->range, &pass->range, error));
+    pass->overlap->capture_ranges = ranges_count(&pass->ranges);
+    pass->window_count = pass->overlap->capture_ranges + 1;
+    pass->windows = calloc(pass->window_count, sizeof *pass->windows);
+    if (!pass->windows)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    MP_TRY(load_definitions(pass, error));
+    MP_TRY(take_rows(pass, error));
+    status = overlap_finish(pass);
+    return status ? mp_error_set(error, status, "out of memory") : MP_OK;
+}
+
+enum mp_status overlap_build(struct mp_trace *trace, const struct overlap_options *options,
+                             struct overlap *overlap, struct mp_error *error)
+{
+    struct overlap_pass pass = {.overlap = overlap, .trace = trace};
+    enum mp_status status;
+
+    overlap_begin(&pass);
+    overlap->quality.only = options->range;
+    status = overlap_run(&pass, options, error);
+    overlap_end(&pass);
+    if (status)
+        overlap_free(overlap);
+    return status;
+}
+
+void overlap_free(struct overlap *overlap)
+{
+    for (size_t i = 0; i < overlap->device_count; i++) {
+        free(overlap->devices[i].streams);
+        free(overlap->devices[i].unused);
+    }
+    free(overlap->devices);
+    quality_free(&overlap->quality);
+    definitions_free(&overlap->definitions);
+    *overlap = (struct overlap){.device_count = 0};
+}

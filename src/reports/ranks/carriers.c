@@ -1,0 +1,270 @@
+/* Joins the calls of NCCL with their kernels: by the launch's correlation id, or, of captured
+ * calls, by the nodes of graphs that carry them, once for each replay. */
+#include "reports/ranks/ranks_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/reserve.h"
+
+#include "base/poison.h"
+
+#define MAX_FUSED 4096 /* calls in one kernel; NCCL's arguments have room for hundreds */
+
+/* A part of kernels or calls that belongs to a carrier; sorted by it, then by time. */
+struct carried {
+    uint64_t carrier, time;
+    size_t index;
+};
+
+struct joining {
+    struct ranks *ranks;
+    struct ranks_part *part;
+    uint32_t process;
+    uint32_t *fused;         /* by kernel: calls in it */
+    struct carried *kernels; /* nodes of graphs */
+    size_t kernel_count;
+    struct carried *calls; /* captured */
+    size_t call_count;
+};
+
+/* The number of a text of the trace in ranks->names; 0: none. */
+static enum mp_status name_of(const struct joining *joining, uint64_t id, uint32_t *name)
+{
+    const char *text = definitions_text(&joining->part->definitions, id);
+
+    *name = 0;
+    if (!text)
+        return MP_OK;
+    *name = mp_intern_add(&joining->ranks->names, text, strlen(text));
+    return *name ? MP_OK : MP_ERR_MEMORY;
+}
+
+/* Ranks fit 32 bits; whatever does not is unknown. */
+static uint32_t small(uint64_t number)
+{
+    return number < RANKS_NONE ? (uint32_t)number : RANKS_NONE;
+}
+
+static void place_pair(struct op *op, const char *function, uint32_t peer)
+{
+    op->root = RANKS_NONE;
+    op->from = op->to = RANKS_NONE;
+    if (!strcmp(function, "Send")) {
+        op->from = op->rank;
+        op->to = peer;
+    } else if (!strcmp(function, "Recv")) {
+        op->from = peer;
+        op->to = op->rank;
+    } else {
+        op->root = peer;
+    }
+}
+
+/* Appends the operation of a call in a kernel. */
+static enum mp_status join(const struct joining *joining, size_t call_index, size_t kernel_index,
+                           uint64_t replay)
+{
+    const struct ranks_call *call = &joining->part->calls[call_index];
+    const struct ranks_kernel *kernel = &joining->part->kernels[kernel_index];
+    const struct ranks_comm *comm = dense_at(&joining->part->comms, call->communicator);
+    struct ranks *ranks = joining->ranks;
+    struct op op = {.number = call->number, .sequence = call->sequence, .replay = replay};
+
+    ranks->operations++;
+    MP_TRY(name_of(joining, call->function, &op.function));
+    if (!comm || !comm->hash || !op.function || !call->number || comm->rank >= RANKS_NONE) {
+        ranks->unmatched.unnamed++;
+        return MP_OK;
+    }
+    MP_TRY(name_of(joining, comm->name, &op.name));
+    op.hash = comm->hash;
+    op.bytes = call->bytes;
+    op.start = op.recorded = kernel->start;
+    op.end = kernel->end;
+    op.process = joining->process;
+    op.rank = (uint32_t)comm->rank;
+    op.ranks = comm->ranks < RANKS_NONE ? (uint32_t)comm->ranks : 0;
+    op.fused = joining->fused[kernel_index] ? joining->fused[kernel_index] : 1;
+    MP_TRY(name_of(joining, call->algorithm, &op.algorithm));
+    MP_TRY(name_of(joining, call->protocol, &op.protocol));
+    place_pair(&op, mp_intern_get(&ranks->names, op.function, NULL), small(call->peer));
+    MP_TRY(mp_reserve((void **)&ranks->ops, ranks->op_count, &ranks->op_capacity, sizeof op));
+    ranks->ops[ranks->op_count++] = op;
+    return MP_OK;
+}
+
+/* ---- Launched by the call ---- */
+
+static uint32_t kernel_of(const struct ranks_part *part, const struct ranks_call *call)
+{
+    if (call->captured || !call->correlation)
+        return MP_MAP_ABSENT;
+    return mp_map_get(&part->by_correlation, call->correlation);
+}
+
+static void count_fused(const struct joining *joining)
+{
+    struct ranks_part *part = joining->part;
+
+    for (size_t i = 0; i < part->call_count; i++) {
+        uint32_t kernel = kernel_of(part, &part->calls[i]);
+
+        if (kernel == MP_MAP_ABSENT)
+            continue;
+        joining->fused[kernel]++;
+        part->kernels[kernel].claimed = true;
+    }
+}
+
+/* A rank alone on its communicator copies or does nothing. */
+static bool is_alone(const struct ranks_part *part, const struct ranks_call *call)
+{
+    const struct ranks_comm *comm = dense_at(&part->comms, call->communicator);
+
+    return comm && comm->ranks == 1;
+}
+
+static enum mp_status join_launched(const struct joining *joining)
+{
+    const struct ranks_part *part = joining->part;
+
+    for (size_t i = 0; i < part->call_count; i++) {
+        uint32_t kernel = kernel_of(part, &part->calls[i]);
+
+        if (kernel != MP_MAP_ABSENT) {
+            MP_TRY(join(joining, i, kernel, 0));
+        } else if (!part->calls[i].captured || !part->calls[i].carrier) {
+            joining->ranks->operations++;
+            joining->ranks->unmatched.without_kernel += !is_alone(part, &part->calls[i]);
+        }
+    }
+    return MP_OK;
+}
+
+/* ---- Launched by a graph ---- */
+
+static int compare_carried(const void *left, const void *right)
+{
+    const struct carried *a = left;
+    const struct carried *b = right;
+
+    if (a->carrier != b->carrier)
+        return a->carrier < b->carrier ? -1 : 1;
+    return (a->time > b->time) - (a->time < b->time);
+}
+
+/* Finds the carriers of the kernels that graphs launched. */
+static enum mp_status list_kernels(struct joining *joining)
+{
+    struct ranks_part *part = joining->part;
+    struct mp_map nodes = {0};
+    enum mp_status status = MP_OK;
+
+    for (size_t i = 0; i < part->node_count && i < MP_MAP_ABSENT && !status; i++)
+        status = mp_map_put(&nodes, ranks_node_key(part->nodes[i].graph, part->nodes[i].graph_node),
+                            (uint32_t)i);
+    for (size_t i = 0; i < part->kernel_count && !status; i++) {
+        struct ranks_kernel *kernel = &part->kernels[i];
+        uint32_t node = kernel->graph_node
+                            ? mp_map_get(&nodes, ranks_node_key(kernel->graph, kernel->graph_node))
+                            : MP_MAP_ABSENT;
+
+        if (node == MP_MAP_ABSENT)
+            continue;
+        kernel->claimed = true;
+        joining->kernels[joining->kernel_count++] =
+            (struct carried){part->nodes[node].carrier, kernel->start, i};
+    }
+    mp_map_free(&nodes);
+    qsort(joining->kernels, joining->kernel_count, sizeof *joining->kernels, compare_carried);
+    return status;
+}
+
+static void list_captured(struct joining *joining)
+{
+    const struct ranks_part *part = joining->part;
+
+    for (size_t i = 0; i < part->call_count; i++) {
+        const struct ranks_call *call = &part->calls[i];
+
+        if (call->captured && call->carrier)
+            joining->calls[joining->call_count++] =
+                (struct carried){call->carrier, call->number, i};
+    }
+    qsort(joining->calls, joining->call_count, sizeof *joining->calls, compare_carried);
+}
+
+static size_t same_carrier(const struct carried *items, size_t count, size_t first)
+{
+    size_t end = first;
+
+    while (end < count && items[end].carrier == items[first].carrier)
+        end++;
+    return end - first;
+}
+
+/* All kernels of a carrier with all calls in it. More calls than a kernel can carry are a forged
+ * file's. */
+static enum mp_status join_carrier(const struct joining *joining, size_t kernel, size_t kernels,
+                                   size_t call, size_t calls)
+{
+    if (calls > MAX_FUSED)
+        calls = 0;
+    for (size_t i = 0; i < kernels; i++) {
+        size_t index = joining->kernels[kernel + i].index;
+
+        joining->fused[index] = (uint32_t)calls;
+        for (size_t k = 0; k < calls; k++)
+            MP_TRY(join(joining, joining->calls[call + k].index, index, i + 1));
+        if (!calls)
+            joining->part->kernels[index].claimed = false;
+    }
+    return MP_OK;
+}
+
+static enum mp_status join_captured(const struct joining *joining)
+{
+    size_t call = 0;
+
+    for (size_t kernel = 0; kernel < joining->kernel_count;) {
+        uint64_t carrier = joining->kernels[kernel].carrier;
+        size_t kernels = same_carrier(joining->kernels, joining->kernel_count, kernel);
+        size_t calls = 0;
+
+        while (call < joining->call_count && joining->calls[call].carrier < carrier)
+            call++;
+        if (call < joining->call_count && joining->calls[call].carrier == carrier)
+            calls = same_carrier(joining->calls, joining->call_count, call);
+        MP_TRY(join_carrier(joining, kernel, kernels, call, calls));
+        kernel += kernels;
+    }
+    return MP_OK;
+}
+
+static enum mp_status join_all(struct joining *joining)
+{
+    count_fused(joining);
+    MP_TRY(join_launched(joining));
+    MP_TRY(list_kernels(joining));
+    list_captured(joining);
+    return join_captured(joining);
+}
+
+enum mp_status ranks_join(struct ranks *ranks, struct ranks_part *part, uint32_t process)
+{
+    struct joining joining = {.ranks = ranks, .part = part, .process = process};
+    enum mp_status status = MP_ERR_MEMORY;
+
+    joining.fused = calloc(part->kernel_count + 1, sizeof *joining.fused);
+    joining.kernels = calloc(part->kernel_count + 1, sizeof *joining.kernels);
+    joining.calls = calloc(part->call_count + 1, sizeof *joining.calls);
+    if (joining.fused && joining.kernels && joining.calls)
+        status = join_all(&joining);
+    for (size_t i = 0; i < part->kernel_count; i++)
+        ranks->unmatched.unclaimed_kernels += !part->kernels[i].claimed;
+    free(joining.fused);
+    free(joining.kernels);
+    free(joining.calls);
+    return status;
+}

@@ -1,0 +1,235 @@
+/* What each kernel of one trace carries, for those who go through its rows themselves: the calls,
+ * sorted by the launch's correlation id or, if they were captured, by the carrier of their nodes.
+ *
+ *     calls   | a b | c | d e |      launches 17 -> a, 20 -> c; carriers 5 -> d
+ *     nodes   (graph, node) -> carrier
+ */
+#include "reports/ranks/ranks_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/reading.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+struct ranks_operations {
+    struct ranks_part part;
+    struct mp_map launches; /* correlation -> first call */
+    struct mp_map carriers; /* carrier -> first call */
+    struct mp_map nodes;    /* ranks_node_key() -> index of part.nodes */
+};
+
+/* ---- Loading ---- */
+
+static void select_any(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_collective),
+                     MP_COLUMN_MASK(collective, source));
+}
+
+static enum mp_status take_any(void *context, const struct mp_batch *batch)
+{
+    *(bool *)context |= batch->table->id == MP_TABLE_collective;
+    return MP_OK;
+}
+
+/* What comes together: captured calls of a carrier, others of a launch; 0: of neither. */
+static uint64_t key_of(const struct ranks_call *call)
+{
+    return call->captured ? call->carrier : call->correlation;
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+    const struct ranks_call *a = left;
+    const struct ranks_call *b = right;
+
+    if (a->captured != b->captured)
+        return a->captured ? 1 : -1;
+    if (key_of(a) != key_of(b))
+        return key_of(a) < key_of(b) ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static bool belong_together(const struct ranks_call *a, const struct ranks_call *b)
+{
+    return a->captured == b->captured && key_of(a) == key_of(b);
+}
+
+static enum mp_status index_calls(struct ranks_operations *operations)
+{
+    const struct ranks_part *part = &operations->part;
+    enum mp_status status = MP_OK;
+
+    for (size_t i = 0; i < part->call_count && i < MP_MAP_ABSENT && !status; i++) {
+        const struct ranks_call *call = &part->calls[i];
+
+        if (key_of(call) && (!i || !belong_together(call - 1, call)))
+            status = mp_map_put(call->captured ? &operations->carriers : &operations->launches,
+                                key_of(call), (uint32_t)i);
+    }
+    for (size_t i = 0; i < part->node_count && i < MP_MAP_ABSENT && !status; i++)
+        status = mp_map_put(&operations->nodes,
+                            ranks_node_key(part->nodes[i].graph, part->nodes[i].graph_node),
+                            (uint32_t)i);
+    return status;
+}
+
+static enum mp_status load(struct ranks_operations *operations, struct mp_trace *trace,
+                           struct mp_error *error)
+{
+    struct ranks_part *part = &operations->part;
+    struct quality quality;
+    enum mp_status status = ranks_read(trace, part, &quality, error);
+
+    quality_free(&quality);
+    MP_TRY(status);
+    MP_TRY(ranks_find_launches(trace, part, error));
+    if (part->call_count)
+        qsort(part->calls, part->call_count, sizeof *part->calls, compare_calls);
+    status = index_calls(operations);
+    return status ? mp_error_set(error, status, "cannot keep NCCL's calls: out of memory") : MP_OK;
+}
+
+enum mp_status ranks_has_calls(struct mp_trace *trace, bool *has, struct mp_error *error)
+{
+    const struct reading reading = {.trace = trace,
+                                    .what = "NCCL's calls",
+                                    .context = has,
+                                    .select = select_any,
+                                    .take = take_any};
+
+    *has = false;
+    return reading_run(&reading, error);
+}
+
+enum mp_status ranks_operations_load(struct mp_trace *trace, struct ranks_operations **operations,
+                                     struct mp_error *error)
+{
+    bool has;
+    enum mp_status status;
+
+    *operations = NULL;
+    MP_TRY(ranks_has_calls(trace, &has, error));
+    if (!has)
+        return MP_OK;
+    *operations = calloc(1, sizeof **operations);
+    if (!*operations)
+        return mp_error_set(error, MP_ERR_MEMORY, "cannot read NCCL's calls: out of memory");
+    status = load(*operations, trace, error);
+    if (status != MP_OK) {
+        ranks_operations_free(*operations);
+        *operations = NULL;
+    }
+    return status;
+}
+
+void ranks_operations_free(struct ranks_operations *operations)
+{
+    if (!operations)
+        return;
+    ranks_part_free(&operations->part);
+    mp_map_free(&operations->launches);
+    mp_map_free(&operations->carriers);
+    mp_map_free(&operations->nodes);
+    free(operations);
+}
+
+/* ---- Finding ---- */
+
+static uint32_t first_of(const struct ranks_operations *operations, uint64_t correlation,
+                         uint64_t graph, uint64_t graph_node)
+{
+    uint32_t node;
+
+    if (!graph_node)
+        return correlation ? mp_map_get(&operations->launches, correlation) : MP_MAP_ABSENT;
+    node = mp_map_get(&operations->nodes, ranks_node_key(graph, graph_node));
+    return node == MP_MAP_ABSENT
+               ? MP_MAP_ABSENT
+               : mp_map_get(&operations->carriers, operations->part.nodes[node].carrier);
+}
+
+size_t ranks_operations_find(const struct ranks_operations *operations, uint64_t correlation,
+                             uint64_t graph, uint64_t graph_node, size_t *first)
+{
+    const struct ranks_call *calls;
+    size_t end;
+
+    *first = operations ? first_of(operations, correlation, graph, graph_node) : MP_MAP_ABSENT;
+    if (*first == MP_MAP_ABSENT)
+        return 0;
+    calls = operations->part.calls;
+    for (end = *first + 1;
+         end < operations->part.call_count && belong_together(&calls[*first], &calls[end]);)
+        end++;
+    return end - *first;
+}
+
+static uint32_t small(uint64_t number, uint32_t unknown)
+{
+    return number < RANKS_NONE ? (uint32_t)number : unknown;
+}
+
+static struct ranks_operation describe(const struct ranks_part *part, const struct ranks_call *call)
+{
+    const struct ranks_comm *comm = dense_at(&part->comms, call->communicator);
+    struct ranks_operation operation = {
+        .function = definitions_text(&part->definitions, call->function),
+        .datatype = definitions_text(&part->definitions, call->datatype),
+        .rank = RANKS_NONE,
+        .peer = small(call->peer, RANKS_NONE),
+        .number = call->number,
+        .sequence = call->captured ? 0 : call->sequence,
+        .bytes = call->bytes,
+    };
+
+    if (!comm || !comm->hash)
+        return operation;
+    operation.hash = comm->hash;
+    operation.name = definitions_text(&part->definitions, comm->name);
+    operation.ranks = small(comm->ranks, 0);
+    operation.rank = small(comm->rank, RANKS_NONE);
+    return operation;
+}
+
+struct ranks_operation ranks_operations_at(const struct ranks_operations *operations, size_t place)
+{
+    return describe(&operations->part, &operations->part.calls[place]);
+}
+
+struct ranks_operation ranks_operations_of(const struct ranks_operations *operations,
+                                           const uint64_t *const *columns, size_t row)
+{
+    const struct ranks_call call = ranks_call_of(columns, row);
+
+    return operations ? describe(&operations->part, &call)
+                      : (struct ranks_operation){.rank = RANKS_NONE, .peer = RANKS_NONE};
+}
+
+static bool are_alike(const struct ranks_operation *a, const struct ranks_operation *b)
+{
+    return b->function && !strcmp(a->function, b->function) && a->hash == b->hash &&
+           !a->datatype == !b->datatype && (!a->datatype || !strcmp(a->datatype, b->datatype));
+}
+
+bool ranks_operations_sum(const struct ranks_operations *operations, size_t first, size_t count,
+                          struct ranks_operation *sum)
+{
+    if (!count)
+        return false;
+    *sum = ranks_operations_at(operations, first);
+    for (size_t i = 1; i < count && sum->function; i++) {
+        const struct ranks_operation operation = ranks_operations_at(operations, first + i);
+
+        if (!are_alike(sum, &operation))
+            return false;
+        sum->bytes += operation.bytes;
+    }
+    return sum->function;
+}

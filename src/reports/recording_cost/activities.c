@@ -1,0 +1,161 @@
+/* What recording costs at each activity of the event graph.
+ *
+ *     thread   |launch|around|launch|around|           before: around, of a piece
+ *              |in    |      |in    |                  within: in
+ *     GPU        start ->|kernel|gap|kernel|           before: in and start, of work
+ *                                                      within: gap
+ */
+#include <stdlib.h>
+
+#include "reports/recording_cost/build.h"
+
+#include "base/poison.h"
+
+static uint32_t rounded(double ns)
+{
+    return ns < UINT32_MAX ? (uint32_t)(ns + 0.5) : UINT32_MAX;
+}
+
+/* How many nodes of graphs each piece of a call launched; owned by the caller. NULL: no memory. */
+static uint32_t *count_nodes(const struct deps *deps)
+{
+    uint32_t *nodes = calloc((size_t)deps->host_count + 1, sizeof *nodes);
+
+    for (uint32_t i = deps->host_count; nodes && i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        if (work->flags & DEPS_NODE && work->launch != DEPS_NONE)
+            nodes[work->launch]++;
+    }
+    return nodes;
+}
+
+static bool is_copy(const struct deps_activity *work)
+{
+    return work->kind == DEPS_COPY || work->kind == DEPS_SET;
+}
+
+static bool is_of_graph(const struct deps_activity *work)
+{
+    return work->flags & DEPS_NODE || work->kind == DEPS_GRAPH;
+}
+
+/* A stack is taken in CUPTI's callback. That lies inside of the call: in traces of an H200, gaps
+ * between calls that have stacks are down to 0.4 us, which leaves no room for one. */
+static double in_any(const struct costs *costs, const struct deps_activity *call)
+{
+    return call->flags & DEPS_STACKED ? costs->stack : 0;
+}
+
+/* Inside of the call that launched this work. */
+static double in_launch(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                        const struct deps_activity *work)
+{
+    double stack = in_any(costs, &deps->activities[work->launch]);
+
+    if (is_of_graph(work))
+        return stack + costs->graph_in + costs->node_in * nodes[work->launch];
+    return stack + (is_copy(work) ? costs->copy_in : costs->launch_in);
+}
+
+/* ---- Work ---- */
+
+/* The begin of a graph's first node comes while the call still runs, or behind it: so much of the
+ * call's cost lies before it. */
+static double before_graph(const struct deps *deps, const struct costs *costs,
+                           const uint32_t *nodes, const struct deps_activity *work)
+{
+    const struct deps_activity *call = &deps->activities[work->launch];
+    double length = (double)(deps->activities[call->stream_pred].end - call->begin);
+    double lag = work->begin > call->begin ? (double)(work->begin - call->begin) : 0;
+    double share = lag < length ? lag / length : 1;
+
+    return share * in_launch(deps, costs, nodes, work) + costs->graph_start;
+}
+
+static double before_work(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                          const struct deps_activity *work)
+{
+    if (!deps_has_launch(work) || work->kind == DEPS_HOST_FUNCTION)
+        return 0;
+    if (is_of_graph(work))
+        return before_graph(deps, costs, nodes, work);
+    return in_launch(deps, costs, nodes, work) + costs->start;
+}
+
+static double before_next(const struct costs *costs, const struct deps_activity *work)
+{
+    if (work->kind == DEPS_HOST_FUNCTION || work->kind == DEPS_GRAPH)
+        return 0;
+    if (work->flags & DEPS_NOT_ROOT)
+        return costs->node_gap;
+    return is_copy(work) ? costs->copy_gap : costs->kernel_gap;
+}
+
+/* CUPTI's cost for a kernel lies between kernels, and where there is no time between them, in the
+ * recorded time of the kernel itself. */
+static double in_work(const struct deps *deps, const struct deps_activity *work, double cost)
+{
+    uint32_t on = deps_last_awaited(deps, work);
+    int64_t gap;
+
+    if (on == DEPS_NONE || work->overlapped != DEPS_NONE || work->bound == DEPS_LAUNCH)
+        return 0;
+    gap = deps_distance(work, deps->activities[on].end);
+    return gap >= 0 && (double)gap < cost ? cost - (double)gap : 0;
+}
+
+static void lay_work(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                     struct deps_less *less)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        less->before[i] = rounded(before_work(deps, costs, nodes, work));
+        less->within[i] = rounded(before_next(costs, work));
+        less->own[i] = rounded(in_work(deps, work, before_next(costs, work)));
+    }
+}
+
+/* ---- Calls ---- */
+
+/* What a call is, by what it launched. */
+static void lay_calls(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                      struct deps_less *less)
+{
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        const struct deps_activity *piece = &deps->activities[i];
+        bool counts = piece->kind == DEPS_CALL && !(piece->flags & DEPS_CONTINUED);
+
+        less->before[i] = counts ? rounded(costs->call_around) : 0;
+        less->within[i] = counts ? rounded(costs->call_in + in_any(costs, piece)) : 0;
+    }
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+        double around = is_copy(work) ? costs->copy_around : costs->launch_around;
+
+        if (work->launch == DEPS_NONE || work->kind == DEPS_HOST_FUNCTION)
+            continue;
+        if (is_of_graph(work))
+            around = costs->graph_around;
+        less->before[work->launch] = rounded(around);
+        less->within[work->launch] = rounded(in_launch(deps, costs, nodes, work));
+    }
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        if (deps_call_waits(&deps->activities[i]))
+            less->within[i] = rounded(costs->finish);
+    }
+}
+
+enum mp_status recording_cost_by_activity(const struct deps *deps, const struct costs *costs,
+                                          struct deps_less *less)
+{
+    uint32_t *nodes = count_nodes(deps);
+
+    if (!nodes)
+        return MP_ERR_MEMORY;
+    lay_work(deps, costs, nodes, less);
+    lay_calls(deps, costs, nodes, less);
+    free(nodes);
+    return MP_OK;
+}

@@ -1,0 +1,169 @@
+/* Reads the table `step`, chooses the name that took most of the time, and sums up its steps. */
+#include "reports/recording_cost/baseline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/definitions.h"
+#include "profile/reading.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+struct step {
+    uint64_t name, duration;
+    bool recorded;
+};
+
+struct pass {
+    struct definitions definitions;
+    struct step *steps;
+    size_t count, capacity;
+};
+
+static void select_steps(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    definitions_select(cursor, false);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_step),
+                     MP_COLUMN_MASK(step, name) | MP_COLUMN_MASK(step, duration) |
+                         MP_COLUMN_MASK(step, recorded));
+}
+
+static enum mp_status reserve(struct pass *pass, size_t more)
+{
+    size_t capacity = pass->capacity ? pass->capacity : 1024;
+    struct step *steps;
+
+    if (pass->count + more <= pass->capacity)
+        return MP_OK;
+    while (capacity < pass->count + more)
+        capacity *= 2;
+    steps = realloc(pass->steps, capacity * sizeof *steps);
+    if (!steps)
+        return MP_ERR_MEMORY;
+    pass->steps = steps;
+    pass->capacity = capacity;
+    return MP_OK;
+}
+
+static enum mp_status take_steps(void *context, const struct mp_batch *batch)
+{
+    struct pass *pass = context;
+
+    MP_TRY(definitions_take(&pass->definitions, batch));
+    if (batch->table->id != MP_TABLE_step)
+        return MP_OK;
+    MP_TRY(reserve(pass, batch->rows));
+    for (uint32_t row = 0; row < batch->rows; row++)
+        pass->steps[pass->count++] = (struct step){
+            .name = batch->columns[MP_COLUMN_step_name][row],
+            .duration = batch->columns[MP_COLUMN_step_duration][row],
+            .recorded = batch->columns[MP_COLUMN_step_recorded][row] != 0,
+        };
+    return MP_OK;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct step *a = left;
+    const struct step *b = right;
+
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* The steps of the name that took most of the time: the first of them, and their number. The steps
+ * are sorted by name. */
+static const struct step *choose(const struct pass *pass, size_t *count)
+{
+    const struct step *best = pass->steps;
+    uint64_t max = 0;
+
+    *count = 0;
+    for (size_t i = 0, next; i < pass->count; i = next) {
+        uint64_t sum = 0;
+
+        for (next = i; next < pass->count && pass->steps[next].name == pass->steps[i].name; next++)
+            sum += pass->steps[next].duration;
+        if (!*count || sum > max) {
+            max = sum;
+            best = &pass->steps[i];
+            *count = next - i;
+        }
+    }
+    return best;
+}
+
+static void sum_up(struct baseline_side *side, const struct step *steps, size_t count,
+                   bool recorded, uint64_t *values)
+{
+    side->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].recorded == recorded)
+            values[side->count++] = steps[i].duration;
+    side->times = statistics_of(values, side->count);
+    if (!side->count)
+        return;
+    side->low = statistics_percentile(values, side->count, 25);
+    side->high = statistics_percentile(values, side->count, 75);
+}
+
+static enum mp_status sum_up_steps(struct pass *pass, struct baseline *baseline)
+{
+    const struct step *steps;
+    const char *name;
+    uint64_t *values;
+    size_t count;
+
+    baseline->steps = pass->count;
+    if (!pass->count)
+        return MP_OK;
+    qsort(pass->steps, pass->count, sizeof *pass->steps, compare_names);
+    steps = choose(pass, &count);
+    name = definitions_text(&pass->definitions, steps->name);
+    baseline->name = strdup(name ? name : "");
+    values = malloc(count * sizeof *values);
+    if (values) {
+        sum_up(&baseline->recorded, steps, count, true, values);
+        sum_up(&baseline->unrecorded, steps, count, false, values);
+    }
+    free(values);
+    return values && baseline->name ? MP_OK : MP_ERR_MEMORY;
+}
+
+enum mp_status baseline_build(struct mp_trace *trace, struct baseline *baseline,
+                              struct mp_error *error)
+{
+    const char *setting = mp_trace_property(trace, "MINIPROF_BASELINE");
+    struct pass pass = {.count = 0};
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the steps",
+        .context = &pass,
+        .select = select_steps,
+        .take = take_steps,
+    };
+    enum mp_status status;
+
+    *baseline = (struct baseline){.asked = setting && *setting};
+    if (!baseline->asked)
+        return MP_OK;
+    definitions_init(&pass.definitions, trace);
+    status = reading_run(&reading, error);
+    if (status == MP_OK && sum_up_steps(&pass, baseline) != MP_OK)
+        status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    definitions_free(&pass.definitions);
+    free(pass.steps);
+    return status;
+}
+
+void baseline_free(struct baseline *baseline)
+{
+    free(baseline->name);
+    baseline->name = NULL;
+}
+
+bool baseline_is_known(const struct baseline *baseline)
+{
+    return baseline->recorded.count >= BASELINE_MIN && baseline->unrecorded.count >= BASELINE_MIN;
+}

@@ -1,0 +1,77 @@
+/* What recording costs: measured in steps that were not recorded, or else a rough estimate. No
+ * other number follows from it: all times of all reports are as recorded (docs/recording-cost.md).
+ *
+ *     activities.c   what recording costs at each activity of the event graph
+ *     host_speed.c   built-in costs on a host of another speed
+ *     estimate.c     the run without these costs, solved as a what-if, and how much shorter it is
+ *     studied.c      a trace, its iterations, and what recording them costs
+ */
+#ifndef MP_REPORTS_RECORDING_COST_RECORDING_COST_H
+#define MP_REPORTS_RECORDING_COST_RECORDING_COST_H
+
+#include <miniprof/trace.h>
+
+#include "profile/costs/costs.h"
+#include "reports/deps/deps.h"
+#include "reports/iterations/iterations.h"
+#include "reports/recording_cost/baseline.h"
+
+/* Where the cost is known from. */
+enum recording_cost_source {
+    RECORDING_COST_UNKNOWN, /* `why_not` says why */
+    RECORDING_COST_BUILT_IN,
+    RECORDING_COST_CALIBRATED_HERE,
+    RECORDING_COST_CALIBRATED_THERE, /* where the trace was recorded */
+    RECORDING_COST_MEASURED,         /* steps with and without recording (baseline.h) */
+    RECORDING_COST_SOURCES
+};
+
+/* Its word in JSON. */
+const char *recording_cost_source_key(enum recording_cost_source source);
+
+/* Times are ns. */
+struct recording_cost {
+    enum recording_cost_source source;
+    const char *why_not; /* static */
+    uint64_t of;         /* P50 with recording: of the iterations' headline, or of the steps */
+    uint64_t cost;       /* of that; an estimate is rounded to two digits; 0: none was found */
+    /* MEASURED: */
+    uint64_t without;   /* P50 of the steps that were not recorded */
+    uint64_t low, high; /* the middle half of them lies between */
+    size_t steps;       /* that were not recorded */
+    const char *name;   /* of the steps: the baseline's */
+};
+
+/* The cost of an iteration of `study`. Needs deps_options.fronts. O(activities), and 28 bytes an
+ * activity meanwhile. MP_ERR_MEMORY. */
+enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *trace,
+                                   const struct iterations_study *study,
+                                   const struct baseline *baseline, struct recording_cost *result);
+
+/* What a baseline says that is known. */
+struct recording_cost recording_cost_measured(const struct baseline *baseline);
+
+/* ---- A trace and its iterations ---- */
+
+struct studied_options {
+    struct deps_options graph;
+    struct iterations_options iterations;
+    bool no_cost; /* nobody asks for recording_cost, and fronts are not needed for it */
+};
+
+/* Zeroed, it holds nothing. */
+struct studied {
+    struct deps deps;
+    struct baseline baseline;
+    struct iterations_study study;
+    struct recording_cost recording_cost;
+};
+
+/* Reads the event graph, finds and measures the iterations, and what recording them costs. Fails as
+ * deps_load and iterations_study do; studied_free is due in any case. */
+enum mp_status studied_load(struct mp_trace *trace, const struct studied_options *options,
+                            struct studied *studied, struct mp_error *error);
+
+void studied_free(struct studied *studied);
+
+#endif

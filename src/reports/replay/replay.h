@@ -1,0 +1,137 @@
+/* What-if: the recorded run as equations, solved again with other durations.
+ * docs/dependency-analysis.md, section 6, has the definition.
+ */
+#ifndef MP_REPORTS_REPLAY_REPLAY_H
+#define MP_REPORTS_REPLAY_REPLAY_H
+
+#include "reports/deps/deps.h"
+
+enum deps_change_kind {
+    DEPS_SCALE, /* times `factor` */
+    DEPS_ADD,   /* plus `ns`, not below 0 */
+    DEPS_SET_TO /* `ns` */
+};
+
+struct deps_change {
+    char *pattern; /* owned by deps_changes */
+    enum deps_change_kind kind;
+    double factor;
+    int64_t ns;
+};
+
+struct deps_changes {
+    struct deps_change *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Adds a change written as `NAME=0.5x`, `NAME=-10us`, `NAME=+10us`, `NAME=20us` or `NAME=0`; the
+ * last = divides. MP_ERR_ARGUMENT with a line that says what is wrong. */
+enum mp_status deps_changes_add(struct deps_changes *changes, const char *text,
+                                struct mp_error *error);
+
+void deps_changes_free(struct deps_changes *changes);
+
+/* A time after a change, which may be NULL. */
+uint64_t deps_changed(const struct deps_change *change, uint64_t ns);
+
+/* The first change that matches no activity and no part, or NULL. */
+const struct deps_change *deps_changes_unmatched(const struct deps_changes *changes,
+                                                 const struct deps *deps);
+
+/* The words for the parts of the path, for messages; NULL from the first index without one. */
+const char *deps_changes_word(size_t index);
+
+/* Lengths of the windows in the new run, ns, into lengths[windows->count]. Needs
+ * deps_options.fronts. MP_ERR_MEMORY. */
+enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *changes,
+                           const struct deps_windows *windows, uint64_t *lengths);
+
+/* ---- Changes of single activities ---- */
+
+/* What changes at a single activity, in addition to the changes by name. */
+enum deps_edit {
+    DEPS_EDIT_NO_TIME = 1, /* work, or a call's own time, takes no time */
+    DEPS_EDIT_SCALED =
+        2, /* work, or a call's own time, is multiplied by the factor of deps_edits */
+    DEPS_EDIT_NO_WAIT = 4,    /* a call: waits for nothing (D6, D8) */
+    DEPS_EDIT_NO_HOST = 8,    /* a call: the host code before it is removed, except host_kept */
+    DEPS_EDIT_NO_LAUNCH = 16, /* work: the lag of D2 is 0, */
+    DEPS_EDIT_NO_GAP = 32,    /* those of D3, D4, D5, D7 are 0, */
+    DEPS_EDIT_NO_CROSS = 64   /* D4, D5 and D7 of other lanes do not apply */
+};
+
+struct deps_edits {
+    const uint8_t *flags; /* by activity: enum deps_edit; of calls by piece */
+    double factor;
+    /* In place of `factor`, that of one activity; NULL: `factor`. */
+    double (*factor_of)(const void *context, uint32_t activity);
+    /* How much of the host code before a piece with NO_HOST remains, ns; NULL: nothing. */
+    uint64_t (*host_kept)(const void *context, uint32_t piece);
+    const void *context;
+};
+
+/* How much shorter something is in every run, ns, by activity. Of a piece `before` is host code
+ * before it, and `within` its own time or, if it waits, its return. Of work `before` is the lag of
+ * its launch, `within` the lag of D3, D4, D5 and D7, and `own` its time. Nothing gets shorter than
+ * 0. */
+struct deps_less {
+    uint32_t *before; /* all owned */
+    uint32_t *within;
+    uint32_t *own; /* of pieces unused */
+};
+
+/* Nothing for each of `count` activities. MP_ERR_MEMORY; deps_less_free in any case. */
+enum mp_status deps_less_new(size_t count, struct deps_less *less);
+void deps_less_free(struct deps_less *less);
+
+/* A graph that is replayed many times. Memory: 4 and 8 bytes for each activity, each piece of a
+ * call and each front. */
+struct deps_replayer {
+    const struct deps *deps;
+    uint32_t *points; /* in the order in which they are solved; owned */
+    uint32_t point_count;
+    uint64_t *moments; /* by point: the new run; owned */
+    const struct deps_edits *edits;
+    const struct deps_less *less; /* set by the caller; NULL: none */
+};
+
+/* Needs deps_options.fronts. MP_ERR_MEMORY; deps_replayer_free in any case. */
+enum mp_status deps_replayer_init(struct deps_replayer *replayer, const struct deps *deps);
+void deps_replayer_free(struct deps_replayer *replayer);
+
+/* Solves the equations; `edits` NULL: as recorded. The functions below answer for this run as long
+ * as `edits` stay unchanged. MP_ERR_MEMORY. */
+enum mp_status deps_replayer_run(struct deps_replayer *replayer, const struct deps_edits *edits);
+
+/* When a device activity ends in the new run, and where a moment of a thread lies in it. With
+ * `ends` the moment is the end of a window: as much host code follows the call before it as was
+ * recorded. Otherwise it is the begin of a window: as much host code precedes the next call. */
+uint64_t deps_replayer_end(const struct deps_replayer *replayer, uint32_t activity);
+uint64_t deps_replayer_host(const struct deps_replayer *replayer, uint32_t thread, uint64_t time,
+                            bool ends);
+
+/* Where windows lie in the last run, into moved[windows->count], which may be windows->items. */
+void deps_replayer_windows(const struct deps_replayer *replayer, const struct deps_windows *windows,
+                           struct deps_window *moved);
+
+/* Gives all activities, waits and divided host code the times of the last run, and binds them anew.
+ * The order in each lane stays, and so does what belongs to windows and capture ranges: `deps`
+ * keeps the begins as recorded. Capture ranges keep their times. The replayer cannot be used any
+ * more. MP_ERR_MEMORY: `deps` is of no use then. */
+enum mp_status deps_retime(struct deps *deps, const struct deps_replayer *replayer);
+
+struct deps_gain {
+    uint32_t name;     /* in deps->names */
+    uint64_t critical; /* ns, of all windows together */
+    uint64_t gain;     /* ns: length of the windows before minus after, if it were twice as fast */
+};
+
+/* The `most` activities (by name) that gain most if they are twice as fast, greatest first, into
+ * `gains`. *found says how many there are. `result` is the critical path of the windows.
+ * MP_ERR_MEMORY. */
+enum mp_status deps_top_gains(const struct deps *deps, const struct deps_windows *windows,
+                              const struct deps_result *result, struct deps_gain *gains, size_t max,
+                              size_t *found);
+
+#endif

@@ -1,0 +1,467 @@
+/* The recorded run as equations, solved from begin to end: docs/dependency-analysis.md, section 6.
+ */
+#include "reports/replay/solve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/proportion.h"
+
+#include "base/poison.h"
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of a part, on a lane. */
+static const struct deps_change *part_change(const struct replay *replay, uint32_t lane,
+                                             enum deps_part part)
+{
+    if (!replay->changes->by_part)
+        return NULL;
+    return replay->changes->by_part[replay->deps->lanes[lane].process * DEPS_PARTS + part];
+}
+
+/* Of a latency of device work. What a transfer waits for arrives without one. */
+static const struct deps_change *latency_change(const struct replay *replay, uint32_t index,
+                                                enum deps_part part)
+{
+    const struct deps_activity *work = &replay->deps->activities[index];
+
+    return work->kind == DEPS_TRANSFER ? NULL : part_change(replay, work->lane, part);
+}
+
+static const struct deps_change *name_change(const struct replay *replay,
+                                             const struct deps_activity *activity)
+{
+    return replay->changes->by_name ? replay->changes->by_name[activity->name] : NULL;
+}
+
+static bool is_edited(const struct replay *replay, uint32_t index, enum deps_edit edit)
+{
+    return replay->edits && (replay->edits->flags[index] & edit);
+}
+
+static double factor_at(const struct deps_edits *edits, uint32_t index)
+{
+    return edits->factor_of ? edits->factor_of(edits->context, index) : edits->factor;
+}
+
+static uint64_t shorter(const uint32_t *by, uint32_t index, uint64_t ns)
+{
+    return !by ? ns : ns > by[index] ? ns - by[index] : 0;
+}
+
+/* Host code before a piece. */
+static uint64_t less_before(const struct replay *replay, uint32_t piece, uint64_t ns)
+{
+    return replay->less ? shorter(replay->less->before, piece, ns) : ns;
+}
+
+/* A piece's own time, or its return. */
+static uint64_t less_within(const struct replay *replay, uint32_t piece, uint64_t ns)
+{
+    return replay->less ? shorter(replay->less->within, piece, ns) : ns;
+}
+
+static int64_t launch_lag(const struct replay *replay, uint32_t index)
+{
+    int64_t lag = deps_launch_lag(replay->deps, &replay->deps->activities[index]);
+
+    return lag > 0 ? (int64_t)less_before(replay, index, (uint64_t)lag) : lag;
+}
+
+static int64_t order_lag(const struct replay *replay, uint32_t index, uint32_t on)
+{
+    int64_t lag = deps_lag(replay->deps, &replay->deps->activities[index], on);
+
+    return lag > 0 ? (int64_t)less_within(replay, index, (uint64_t)lag) : lag;
+}
+
+/* Time of an activity itself in the new run. */
+static uint64_t new_time(const struct replay *replay, uint32_t index, uint64_t ns)
+{
+    if (is_edited(replay, index, DEPS_EDIT_NO_TIME))
+        return 0;
+    if (index >= replay->deps->host_count && replay->deps->activities[index].flags & DEPS_ARRIVES)
+        return ns;
+    ns = deps_changed(name_change(replay, &replay->deps->activities[index]), ns);
+    if (replay->edits && is_edited(replay, index, DEPS_EDIT_SCALED))
+        ns = (uint64_t)((double)ns * factor_at(replay->edits, index) + 0.5);
+    return ns;
+}
+
+/* When a reference has ended in the new run. */
+static uint64_t moment_of(const struct replay *replay, uint32_t reference)
+{
+    const struct deps *deps = replay->deps;
+
+    return replay->moments[deps_is_front(reference) ? deps_point(deps, reference)
+                                                    : deps_end_point(deps, reference)];
+}
+
+static void not_before(uint64_t *begin, uint64_t moment, int64_t lag, bool no_lag,
+                       const struct deps_change *change)
+{
+    uint64_t earliest;
+
+    if (no_lag && lag > 0)
+        lag = 0;
+    earliest = lag < 0 ? moment - (uint64_t)-lag : moment + deps_changed(change, (uint64_t)lag);
+
+    if (earliest > *begin)
+        *begin = earliest;
+}
+
+/* How far an activity has come after `ns` of its `recorded` time if it takes `changed`. */
+static uint64_t progress(uint64_t ns, uint64_t recorded, uint64_t changed)
+{
+    return recorded ? mp_proportion(ns, changed, recorded) : ns;
+}
+
+uint64_t replay_inside_work(const struct replay *replay, uint32_t index, uint64_t time)
+{
+    const struct deps_activity *work = &replay->deps->activities[index];
+    uint64_t recorded = work->end - deps_alone_from(replay->deps, work);
+    uint64_t end = replay->moments[index];
+    uint64_t left;
+
+    if (time >= work->end)
+        return end;
+    left = progress(work->end - time, recorded,
+                    new_time(replay, index, replay_own_time(replay, index)));
+    return end > left ? end - left : 0;
+}
+
+/* When device work begins, or begins to run alone. */
+static uint64_t begin_of_work(const struct replay *replay, uint32_t index)
+{
+    const struct deps *deps = replay->deps;
+    const struct deps_activity *activity = &deps->activities[index];
+    bool node = activity->flags & DEPS_NOT_ROOT;
+    bool no_gap = is_edited(replay, index, DEPS_EDIT_NO_GAP);
+    uint64_t begin = 0;
+
+    if (deps_has_launch(activity))
+        not_before(&begin, replay->moments[activity->launch], launch_lag(replay, index),
+                   is_edited(replay, index, DEPS_EDIT_NO_LAUNCH),
+                   latency_change(replay, index, DEPS_LAUNCH_LATENCY));
+    if (activity->stream_pred != DEPS_NONE)
+        not_before(&begin, moment_of(replay, activity->stream_pred),
+                   order_lag(replay, index, activity->stream_pred), no_gap,
+                   latency_change(replay, index, node ? DEPS_DEPENDENCY_LATENCY : DEPS_STREAM_GAP));
+    if (activity->overlapped != DEPS_NONE &&
+        (deps->activities[activity->overlapped].lane == activity->lane ||
+         !is_edited(replay, index, DEPS_EDIT_NO_CROSS)))
+        begin = later(begin, replay_inside_work(replay, activity->overlapped,
+                                                deps_alone_from(deps, activity)));
+    if (activity->front != DEPS_NONE && !is_edited(replay, index, DEPS_EDIT_NO_CROSS)) {
+        uint32_t best = deps_best(deps, activity->front);
+
+        not_before(&begin, moment_of(replay, activity->front), order_lag(replay, index, best),
+                   no_gap, latency_change(replay, index, DEPS_DEPENDENCY_LATENCY));
+    }
+    return begin ? begin : activity->begin;
+}
+
+/* Time in the new run for host code of this length. */
+static uint64_t new_host_code(const struct replay *replay, uint32_t lane, uint64_t ns)
+{
+    return ns ? deps_changed(part_change(replay, lane, DEPS_HOST_CODE), ns) : 0;
+}
+
+/* The same for the host code before a piece. */
+static uint64_t new_host_before(const struct replay *replay, uint32_t piece, uint64_t ns)
+{
+    uint64_t kept = 0;
+
+    ns = less_before(replay, piece, ns);
+    if (!is_edited(replay, piece, DEPS_EDIT_NO_HOST))
+        return new_host_code(replay, replay->deps->activities[piece].lane, ns);
+    if (replay->edits && replay->edits->host_kept)
+        kept = replay->edits->host_kept(replay->edits->context, piece);
+    return kept < ns ? kept : ns;
+}
+
+static uint64_t begin_of_call(const struct replay *replay, uint32_t index)
+{
+    const struct deps *deps = replay->deps;
+    uint32_t before = deps_previous_piece(deps, index);
+    uint64_t gap;
+
+    if (before == DEPS_NONE)
+        return deps->activities[index].begin;
+    gap = deps->activities[index].begin - deps->activities[before].end;
+    return replay->moments[deps->count + before] + new_host_before(replay, index, gap);
+}
+
+/* A moment inside a call or on its edges: as far from the call's begin as recorded, but not after
+ * its end. */
+static uint64_t inside_call(const struct replay *replay, uint32_t piece, uint64_t time)
+{
+    uint64_t moment = replay->moments[piece] + (time - replay->deps->activities[piece].begin);
+    uint64_t end = replay->moments[replay->deps->count + piece];
+
+    return time == replay->deps->activities[piece].end || moment > end ? end : moment;
+}
+
+uint64_t replay_wake_moment(const struct replay *replay, uint32_t index)
+{
+    const struct deps *deps = replay->deps;
+    uint64_t woken = deps_wait_of(deps, &deps->activities[index])->woken;
+    uint32_t by = deps_bound_to(deps, index);
+
+    if (by == DEPS_NONE)
+        return woken;
+    if (!deps_is_call(&deps->activities[by]))
+        return replay_inside_work(replay, by, woken);
+    if (woken <= deps->activities[by].end)
+        return inside_call(replay, by, woken);
+    return replay->moments[deps->count + by] +
+           new_host_code(replay, deps->activities[by].lane, woken - deps->activities[by].end);
+}
+
+static uint64_t end_of_call(const struct replay *replay, uint32_t index)
+{
+    const struct deps *deps = replay->deps;
+    const struct deps_activity *call = &deps->activities[index];
+    uint32_t awaited = call->flags & DEPS_POLLS ? call->cross : call->front;
+    bool woken = call->bound == DEPS_WOKEN;
+    uint64_t own = new_time(replay, index, less_within(replay, index, deps_own_time(deps, call)));
+    uint64_t end = replay->moments[index];
+
+    if (is_edited(replay, index, DEPS_EDIT_NO_WAIT))
+        awaited = DEPS_NONE;
+    if (awaited != DEPS_NONE) {
+        uint32_t best = deps_best(deps, awaited);
+        uint64_t late = deps->activities[best].end > call->end
+                            ? deps->activities[best].end - call->end
+                            : 0; /* clamped */
+        uint64_t moment = moment_of(replay, awaited) - late;
+
+        end = moment > end ? moment : end;
+    }
+    if (woken && !is_edited(replay, index, DEPS_EDIT_NO_WAIT))
+        end = later(end, replay_wake_moment(replay, index));
+    if (woken || deps_call_waits(call))
+        own = deps_changed(part_change(replay, call->lane, DEPS_RETURN), own);
+    return end + own;
+}
+
+uint64_t replay_own_time(const struct replay *replay, uint32_t index)
+{
+    const struct deps_activity *work = &replay->deps->activities[index];
+    uint64_t own = work->end - deps_alone_from(replay->deps, work);
+
+    return replay->less ? shorter(replay->less->own, index, own) : own;
+}
+
+static uint64_t solve(const struct replay *replay, uint32_t point)
+{
+    const struct deps *deps = replay->deps;
+    uint32_t index;
+    enum deps_point_kind kind = deps_point_kind(deps, point, &index);
+    uint64_t left;
+    uint64_t right;
+
+    switch (kind) {
+    case DEPS_POINT_WORK:
+        return begin_of_work(replay, index) +
+               new_time(replay, index, replay_own_time(replay, index));
+    case DEPS_POINT_BEGIN:
+        return begin_of_call(replay, index);
+    case DEPS_POINT_END:
+        return end_of_call(replay, index);
+    case DEPS_POINT_FRONT:
+    default:
+        left = moment_of(replay, deps->fronts->items[index].left);
+        right = moment_of(replay, deps->fronts->items[index].right);
+        return left > right ? left : right;
+    }
+}
+
+/* Where a window that begins at `time` on a thread begins in the new run: before the next call lies
+ * as much host code as recorded, with its changes applied. */
+uint64_t replay_begin(const struct replay *replay, uint32_t thread, uint64_t time)
+{
+    const struct deps *deps = replay->deps;
+    const struct deps_lane *lane = &deps->lanes[thread];
+    uint32_t next = deps_first_from(deps, lane, time);
+    uint64_t gap;
+
+    if (next > lane->first && deps->activities[next - 1].end >= time)
+        return inside_call(replay, next - 1, time);
+    if (next == lane->first + lane->count)
+        return next == lane->first
+                   ? time
+                   : replay->moments[deps->count + next - 1] +
+                         new_host_code(replay, thread, time - deps->activities[next - 1].end);
+    gap = is_edited(replay, next, DEPS_EDIT_NO_HOST)
+              ? 0
+              : new_host_code(replay, thread,
+                              less_before(replay, next, deps->activities[next].begin - time));
+    return replay->moments[next] > gap ? replay->moments[next] - gap : 0;
+}
+
+/* Where a window that ends at `time` ends in the new run: after the last call follows as much host
+ * code as recorded, with its changes applied. */
+uint64_t replay_end(const struct replay *replay, uint32_t thread, uint64_t time)
+{
+    const struct deps *deps = replay->deps;
+    const struct deps_lane *lane = &deps->lanes[thread];
+    uint32_t piece = deps_piece_before(deps, lane, time);
+    uint64_t moment;
+
+    if (piece == DEPS_NONE) /* no call before it: measured from the first one */
+        return replay_begin(replay, thread, time);
+    if (deps->activities[piece].end >= time)
+        return inside_call(replay, piece, time);
+    if (piece + 1 < lane->first + lane->count && is_edited(replay, piece + 1, DEPS_EDIT_NO_HOST))
+        return replay->moments[deps->count + piece];
+    moment = replay->moments[deps->count + piece] +
+             new_host_code(replay, thread, time - deps->activities[piece].end);
+    if (replay->less && piece + 1 < lane->first + lane->count &&
+        moment > replay->moments[piece + 1]) /* the cost of a call lies right before it */
+        return replay->moments[piece + 1];
+    return moment;
+}
+
+/* The last end of the window's calls on threads that take part, as far as the calls lie in the
+ * window. */
+static uint64_t last_return(const struct replay *replay, const struct deps_window *window)
+{
+    const struct deps *deps = replay->deps;
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < deps->thread_count; i++) {
+        uint32_t piece = deps_call_before(deps, &deps->lanes[i], window->host_end, window->begin);
+        uint64_t end;
+
+        if (piece == DEPS_NONE || !deps->lanes[i].takes_part ||
+            !deps_in_window(deps, window, &deps->activities[piece]))
+            continue;
+        end = deps->activities[piece].end;
+        last = later(last,
+                     inside_call(replay, piece, end < window->host_end ? end : window->host_end));
+    }
+    return last;
+}
+
+/* The last end of the window's work, in the new run and as recorded; 0 if it has no work. */
+static uint64_t last_end(const struct replay *replay, const struct deps_window *window,
+                         uint64_t *recorded)
+{
+    const struct deps *deps = replay->deps;
+    uint64_t last = 0;
+
+    *recorded = 0;
+    for (uint32_t i = deps->thread_count; i < deps->lane_count; i++) {
+        const struct deps_lane *lane = &deps->lanes[i];
+        uint32_t at = deps_window_first(deps, lane, window);
+
+        for (;
+             at < lane->first + lane->count && !deps_is_behind(deps, window, &deps->activities[at]);
+             at++) {
+            if (!deps_in_window(deps, window, &deps->activities[at]))
+                continue;
+            last = later(last, replay->moments[at]);
+            *recorded = later(*recorded, deps->activities[at].end);
+        }
+    }
+    return last;
+}
+
+/* Leaves out the work that keeps an iteration from ending (deps_windows.of). */
+static void move_window(const struct replay *replay, struct deps_window *window)
+{
+    const struct deps *deps = replay->deps;
+    const struct deps_window recorded = *window;
+    uint32_t thread = deps_window_thread(deps, window);
+    bool is_iteration = !window->range && window->id;
+
+    if (thread != DEPS_NONE) {
+        if (!window->fixed_begin)
+            window->begin = replay_begin(replay, thread, recorded.begin);
+        window->host_end = replay_end(replay, thread, recorded.host_end);
+    }
+    window->end = window->host_end;
+    if (!is_iteration) {
+        uint64_t work_end;
+        uint64_t work = last_end(replay, &recorded, &work_end);
+
+        if (thread ==
+            DEPS_NONE) /* without any call: the same distance from the last work as recorded */
+            window->end = work + (work_end < recorded.end ? recorded.end - work_end : 0);
+        window->end = later(later(work, window->end), last_return(replay, &recorded));
+    }
+    window->host_end = later(window->host_end, window->begin);
+    window->end = later(window->end, window->begin);
+}
+
+/* The window with this id: ids are in order. NULL: it is not among them. */
+static struct deps_window *find_window(struct deps_window *items, size_t count, uint64_t id)
+{
+    size_t low = 0;
+
+    if (!count)
+        return NULL;
+    while (count > 1) {
+        size_t half = count / 2;
+
+        low += items[low + half].id <= id ? half : 0;
+        count -= half;
+    }
+    return items[low].id == id ? &items[low] : NULL;
+}
+
+/* Iterations last until their work has ended. */
+static void prolong(const struct replay *replay, const struct deps_windows *windows,
+                    struct deps_window *moved)
+{
+    const struct deps *deps = replay->deps;
+
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        struct deps_window *window;
+
+        if (windows->of[i] == DEPS_NONE)
+            continue;
+        window = find_window(moved, windows->count, (uint64_t)windows->of[i] + 1);
+        if (window)
+            window->end = later(window->end, replay->moments[i]);
+    }
+}
+
+void replay_windows(const struct replay *replay, const struct deps_windows *windows,
+                    struct deps_window *moved)
+{
+    for (size_t i = 0; i < windows->count; i++) {
+        moved[i] = windows->items[i];
+        move_window(replay, &moved[i]);
+    }
+    if (windows->of)
+        prolong(replay, windows, moved);
+}
+
+enum mp_status replay_lengths(const struct replay *replay, const struct deps_windows *windows,
+                              uint64_t *lengths)
+{
+    struct deps_window *moved = calloc(windows->count + 1, sizeof *moved);
+
+    if (!moved)
+        return MP_ERR_MEMORY;
+    replay_windows(replay, windows, moved);
+    for (size_t i = 0; i < windows->count; i++)
+        lengths[i] = moved[i].end - moved[i].begin;
+    free(moved);
+    return MP_OK;
+}
+
+void replay_run(const struct replay *replay)
+{
+    memset(replay->moments, 0, deps_point_count(replay->deps) * sizeof *replay->moments);
+    for (uint32_t i = 0; i < replay->order->count; i++) {
+        uint32_t point = replay->order->points[i];
+        replay->moments[point] = solve(replay, point);
+    }
+}

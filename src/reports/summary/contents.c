@@ -1,0 +1,132 @@
+/* Counts what is in a trace file from the headers of its chunks. Only the small tables (ranges,
+ * quality) and one column of `collective` are decoded, so it is quick for large files.
+ */
+#include "reports/summary/contents.h"
+#include "profile/reading.h"
+
+#include <stdlib.h>
+
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+static void add_chunk(struct table_contents *contents, const struct mp_chunk *chunk)
+{
+    contents->rows += chunk->rows;
+    contents->chunks++;
+    contents->bytes += chunk->file_bytes;
+    contents->raw_bytes += chunk->raw_bytes;
+}
+
+static void add_times(struct contents *contents, const struct mp_chunk *chunk)
+{
+    if (chunk->first_time && (!contents->first_time || chunk->first_time < contents->first_time))
+        contents->first_time = chunk->first_time;
+    if (chunk->last_time > contents->last_time)
+        contents->last_time = chunk->last_time;
+}
+
+static void take_chunk(struct contents *contents, const struct mp_chunk *chunk)
+{
+    if (!chunk->table)
+        return;
+    size_t count;
+    size_t index = (size_t)(chunk->table - mp_tables(&count));
+
+    add_chunk(&contents->tables[index], chunk);
+    add_chunk(&contents->total, chunk);
+    if (chunk->table->kind == MP_TABLE_EVENT) {
+        contents->records += chunk->rows;
+        add_times(contents, chunk);
+    }
+}
+
+static enum mp_status count_chunks(struct contents *contents, struct mp_trace *trace,
+                                   struct mp_error *error)
+{
+    struct mp_cursor *cursor;
+    struct mp_chunk chunk;
+    enum mp_status status;
+
+    MP_TRY(mp_cursor_open(trace, &cursor, error));
+    while ((status = mp_cursor_next_chunk(cursor, &chunk, true)) == MP_OK)
+        take_chunk(contents, &chunk);
+    quality_finish(&contents->quality, trace, cursor, &contents->definitions);
+    mp_cursor_close(cursor);
+    if (status == MP_END)
+        return quality_examine(&contents->quality, trace, error);
+    return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
+}
+
+static void select_notes(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
+                     MP_COLUMN_MASK(string, id) | MP_COLUMN_MASK(string, text));
+    ranges_select(cursor);
+    quality_select(cursor);
+    told_select(cursor);
+}
+
+static enum mp_status take_notes(void *context, const struct mp_batch *batch)
+{
+    struct contents *contents = context;
+
+    told_take(&contents->told, batch);
+    MP_TRY(definitions_take(&contents->definitions, batch));
+    MP_TRY(ranges_take(&contents->ranges, batch));
+    return quality_take(&contents->quality, batch);
+}
+
+/* Capture ranges, quality counters and the texts of their names. */
+static enum mp_status read_notes(struct contents *contents, struct mp_trace *trace,
+                                 struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the trace",
+        .context = contents,
+        .select = select_notes,
+        .take = take_notes,
+    };
+
+    return reading_run(&reading, error);
+}
+
+enum mp_status contents_build(struct mp_trace *trace, struct contents *contents,
+                              struct mp_error *error)
+{
+    enum mp_status status;
+
+    *contents = (struct contents){.bytes = mp_trace_bytes(trace)};
+    mp_tables(&contents->table_count);
+    definitions_init(&contents->definitions, trace);
+    quality_init(&contents->quality, trace);
+    ranges_init(&contents->ranges, trace);
+    contents->tables = calloc(contents->table_count, sizeof *contents->tables);
+    if (!contents->tables)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    status = baseline_build(trace, &contents->baseline, error);
+    if (!status)
+        status = read_notes(contents, trace, error);
+    if (!status)
+        status = count_chunks(contents, trace, error);
+    if (!status)
+        status = running_build(trace, contents->quality.running_at_end, &contents->running, error);
+    if (status)
+        contents_free(contents);
+    else
+        contents->other_bytes = contents->bytes - contents->total.bytes;
+    return status;
+}
+
+void contents_free(struct contents *contents)
+{
+    free(contents->tables);
+    baseline_free(&contents->baseline);
+    running_free(&contents->running);
+    ranges_free(&contents->ranges);
+    quality_free(&contents->quality);
+    definitions_free(&contents->definitions);
+    *contents = (struct contents){.tables = NULL};
+}

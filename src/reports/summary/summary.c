@@ -1,0 +1,454 @@
+/* nvprof's summary. One pass tallies durations by the id that a table gives (shape, function,
+ * kind); ids that turn out to have one name are merged afterwards, which is far cheaper than names
+ * in the pass.
+ */
+#include "reports/summary/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/common/device_pairs.h"
+#include "profile/common/tally.h"
+#include "profile/ranges.h"
+#include "profile/reading.h"
+#include "reports/summary/unified.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+/* ---- The pass over the file ---- */
+
+struct pass {
+    const struct summary_options *options;
+    const struct capture_range *range; /* NULL: everything */
+    struct summary *summary;
+    struct tallies tallies[SOURCE_COUNT]; /* by id; for each device, by pair */
+    uint64_t limit;                       /* ids stay below it */
+    bool per_device;
+    struct called_from callers;
+    struct summary_slots slots;
+    struct summary_pairs pairs[SOURCE_COUNT];
+    uint64_t *ids; /* of the pairs of a batch's rows */
+    size_t id_capacity;
+    bool wants_kernels; /* kernel_time */
+    struct kernel_time_pass kernels;
+};
+
+static bool summary_is_wanted(const struct pass *pass, const struct source *source)
+{
+    unsigned parts = pass->options->parts ? pass->options->parts : SUMMARY_PARTS_BOTH;
+
+    return source->group == SUMMARY_API ? parts & SUMMARY_PART_API
+                                        : parts & (SUMMARY_PART_GPU | SUMMARY_PART_PER_GPU);
+}
+
+/* Work belongs to a capture range by its launch; calls belong by their begin. */
+static bool is_correlated(const struct pass *pass, const struct source *source)
+{
+    return pass->range && source->group == SUMMARY_GPU && source->correlation != SOURCES_NO_COLUMN;
+}
+
+/* The columns by which a row finds its stack. */
+static unsigned correlation_of(const struct source *source)
+{
+    return source->table == MP_TABLE_call ? (unsigned)MP_COLUMN_call_correlation
+                                          : source->correlation;
+}
+
+static unsigned node_of(const struct source *source)
+{
+    return source->table == MP_TABLE_kernel ? (unsigned)MP_COLUMN_kernel_node
+           : source->table == MP_TABLE_copy ? (unsigned)MP_COLUMN_copy_node
+           : source->table == MP_TABLE_set  ? (unsigned)MP_COLUMN_set_node
+                                            : SOURCES_NO_COLUMN;
+}
+
+static void select_source(struct mp_cursor *cursor, const struct pass *pass,
+                          const struct source *source)
+{
+    uint32_t mask =
+        1u << source->id | 1u << source->start | 1u << source->duration | source_batch_mask(source);
+
+    if (is_correlated(pass, source))
+        mask |= 1u << source->correlation;
+    if (pass->options->by && correlation_of(source) != SOURCES_NO_COLUMN)
+        mask |= 1u << correlation_of(source);
+    if (pass->options->by && node_of(source) != SOURCES_NO_COLUMN)
+        mask |= 1u << node_of(source);
+    if (pass->per_device && source->stream != SOURCES_NO_COLUMN)
+        mask |= 1u << source->stream;
+    if (pass->per_device && source->table == MP_TABLE_unified)
+        mask |= MP_COLUMN_MASK(unified, source) | MP_COLUMN_MASK(unified, target);
+    if (source->table == MP_TABLE_kernel)
+        mask |= kernel_time_columns(pass->range);
+    mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
+}
+
+static void summary_select_columns(struct mp_cursor *cursor, void *context)
+{
+    const struct pass *pass = context;
+
+    definitions_select(cursor, false);
+    quality_select(cursor);
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (summary_is_wanted(pass, &sources[i]))
+            select_source(cursor, pass, &sources[i]);
+    }
+}
+
+/* The device that a row ran on; UINT64_MAX: unknown. */
+static uint64_t device_of(const struct pass *pass, const struct source *source,
+                          const struct mp_batch *batch, uint32_t row)
+{
+    const struct definitions *definitions = &pass->summary->definitions;
+    const struct definition_stream *stream;
+
+    if (source->table == MP_TABLE_unified)
+        return unified_device(definitions, batch->columns[MP_COLUMN_unified_kind][row],
+                              batch->columns[MP_COLUMN_unified_source][row],
+                              batch->columns[MP_COLUMN_unified_target][row]);
+    stream = dense_at(&definitions->streams, batch->columns[source->stream][row]);
+    return stream && stream->defined ? stream->device : UINT64_MAX;
+}
+
+/* What a row's id is paired with: its device, or the line that it was called from. */
+static enum mp_status slot_of(struct pass *pass, const struct source *source,
+                              const struct mp_batch *batch, uint32_t row, uint32_t *slot)
+{
+    unsigned correlation = correlation_of(source);
+    unsigned node = node_of(source);
+
+    if (!pass->options->by) {
+        *slot = summary_slot(&pass->slots, device_of(pass, source, batch, row));
+        return MP_OK;
+    }
+    *slot = 0;
+    return correlation == SOURCES_NO_COLUMN
+               ? MP_OK
+               : called_from(&pass->callers, batch->columns[correlation][row],
+                             node == SOURCES_NO_COLUMN ? 0 : batch->columns[node][row], slot);
+}
+
+/* Pairs in place of the ids of a batch. */
+static enum mp_status pair_ids(struct pass *pass, size_t index, const struct mp_batch *batch)
+{
+    const struct source *source = &sources[index];
+
+    if (batch->rows > pass->id_capacity) {
+        uint64_t *ids = reallocarray(pass->ids, batch->rows, sizeof *ids);
+        if (!ids)
+            return MP_ERR_MEMORY;
+        pass->ids = ids;
+        pass->id_capacity = batch->rows;
+    }
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint32_t slot;
+
+        MP_TRY(slot_of(pass, source, batch, row, &slot));
+        MP_TRY(summary_pair(&pass->pairs[index], slot, batch->columns[source->id][row], pass->limit,
+                            &pass->ids[row]));
+    }
+    return MP_OK;
+}
+
+static enum mp_status take_rows(struct pass *pass, size_t index, const struct mp_batch *batch)
+{
+    const struct source *source = &sources[index];
+    struct tally_rows rows = {
+        .ids = batch->columns[source->id],
+        .starts = batch->columns[source->start],
+        .durations = batch->columns[source->duration],
+        .correlations = is_correlated(pass, source) ? batch->columns[source->correlation] : NULL,
+        .count = batch->rows,
+        .batches = source->batch == SOURCES_NO_COLUMN ? NULL : batch->columns[source->batch],
+    };
+
+    if (pass->options->by || (pass->per_device && source->group == SUMMARY_GPU)) {
+        MP_TRY(pair_ids(pass, index, batch));
+        rows.ids = pass->ids;
+    }
+    if (source->table == MP_TABLE_kernel)
+        MP_TRY(kernel_time_take(&pass->kernels, batch, pass->range));
+    return tallies_add(&pass->tallies[index], &rows, pass->range);
+}
+
+static enum mp_status summary_take_batch(void *context, const struct mp_batch *batch)
+{
+    struct pass *pass = context;
+
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (sources[i].table == batch->table->id)
+            return take_rows(pass, i, batch);
+    }
+    MP_TRY(definitions_take(&pass->summary->definitions, batch));
+    return quality_take(&pass->summary->quality, batch);
+}
+
+static enum mp_status summary_run_pass(struct pass *pass, struct mp_trace *trace,
+                                       struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the records",
+        .context = pass,
+        .select = summary_select_columns,
+        .take = summary_take_batch,
+        .quality = &pass->summary->quality,
+        .definitions = &pass->summary->definitions,
+    };
+
+    return reading_run(&reading, error);
+}
+
+/* ---- From tallies by id to rows by name ---- */
+
+#define ALL_SLOTS UINT32_MAX
+
+/* A group in the making. */
+struct merge {
+    struct summary_group *group;
+    struct dense tallies; /* by the name's number in group->names */
+    uint32_t slot;        /* of the device; ALL_SLOTS: of all */
+};
+
+/* Adds a tally to the row of that name. */
+static enum mp_status merge_by_name(struct merge *merge, const char *name, size_t length,
+                                    const struct tally *tally)
+{
+    uint32_t id = mp_intern_add(&merge->group->names, name, length);
+
+    if (!id)
+        return MP_ERR_MEMORY;
+    MP_TRY(dense_reach(&merge->tallies, id));
+    tally_merge(dense_at(&merge->tallies, id), tally);
+    return MP_OK;
+}
+
+static enum mp_status merge_tally(struct pass *pass, const struct source *source,
+                                  const struct summary_pair *pair, const struct tally *tally,
+                                  struct merge *merge)
+{
+    struct summary *summary = pass->summary;
+    char buffer[NAMES_BYTES];
+    const char *name = source->name(&summary->definitions, pass->options->style, pair->id, buffer);
+    size_t length;
+
+    if (source->partly && (!name || !tally->total))
+        return MP_OK;
+    if (!name) {
+        name = source->unnamed;
+        if (merge->slot == ALL_SLOTS)
+            summary->quality.undefined += tally->calls;
+    }
+    length = source_name_length(source, name);
+    if (pass->options->by && correlation_of(source) != SOURCES_NO_COLUMN) {
+        name = called_from_text(&pass->callers, name, length, pair->slot);
+        if (!name)
+            return MP_ERR_MEMORY;
+        length = strlen(name);
+    }
+    return merge_by_name(merge, name, length, tally);
+}
+
+static enum mp_status merge_source(struct pass *pass, size_t index, struct merge *merge)
+{
+    const struct tallies *tallies = &pass->tallies[index];
+    const struct summary_pairs *pairs = &pass->pairs[index];
+
+    for (size_t i = 0; i < tallies->items.count; i++) {
+        const struct tally *tally = dense_at(&tallies->items, i);
+        bool is_pair = i < pairs->count;
+
+        if (!tally->calls)
+            continue;
+        if (merge->slot != ALL_SLOTS && (!is_pair || pairs->items[i].slot != merge->slot))
+            continue;
+        MP_TRY(merge_tally(pass, &sources[index],
+                           is_pair ? &pairs->items[i] : &(struct summary_pair){.id = i}, tally,
+                           merge));
+    }
+    return MP_OK;
+}
+
+static enum mp_status fill_group(struct summary_group *group, const struct dense *tallies)
+{
+    if (!tallies->count)
+        return MP_OK;
+    struct summary_row *rows = calloc(tallies->count, sizeof *rows);
+    if (!rows)
+        return MP_ERR_MEMORY;
+    group->rows = rows;
+    for (size_t id = 1; id < tallies->count; id++)
+        group->total += ((const struct tally *)dense_at(tallies, id))->total;
+    for (size_t id = 1; id < tallies->count; id++)
+        summary_row_fill(&rows[group->row_count++],
+                         mp_intern_get(&group->names, (uint32_t)id, NULL), dense_at(tallies, id),
+                         group->total);
+    summary_rows_sort(rows, group->row_count);
+    return MP_OK;
+}
+
+/* The rows of one group; for GPU activities, those of a device's slot. */
+static enum mp_status build_group(struct pass *pass, enum summary_group_index index, uint32_t slot,
+                                  struct summary_group *group)
+{
+    struct merge merge = {.group = group, .slot = slot};
+    enum mp_status status = MP_OK;
+
+    dense_init(&merge.tallies, sizeof(struct tally), UINT32_MAX);
+    for (size_t i = 0; i < SOURCE_COUNT && !status; i++) {
+        if (sources[i].group == index)
+            status = merge_source(pass, i, &merge);
+    }
+    if (!status)
+        status = fill_group(group, &merge.tallies);
+    dense_free(&merge.tallies);
+    return status;
+}
+
+static int summary_compare_devices(const void *left, const void *right)
+{
+    const struct summary_device *a = left;
+    const struct summary_device *b = right;
+
+    return (a->device > b->device) - (a->device < b->device);
+}
+
+static enum mp_status build_devices(struct pass *pass)
+{
+    struct summary *summary = pass->summary;
+
+    if (!pass->slots.count)
+        return MP_OK;
+    summary->devices = calloc(pass->slots.count, sizeof *summary->devices);
+    if (!summary->devices)
+        return MP_ERR_MEMORY;
+    for (uint32_t slot = 0; slot < pass->slots.count; slot++) {
+        struct summary_device *device = &summary->devices[summary->device_count];
+        const struct definition_device *defined;
+
+        device->device = pass->slots.devices[slot];
+        defined = dense_at(&summary->definitions.devices, device->device);
+        if (defined && defined->defined)
+            device->name = definitions_text(&summary->definitions, defined->name);
+        summary->device_count++;
+        MP_TRY(build_group(pass, SUMMARY_GPU, slot, &device->group));
+        if (!device->group.row_count) {
+            mp_intern_free(&device->group.names);
+            summary->device_count--;
+        }
+    }
+    qsort(summary->devices, summary->device_count, sizeof *summary->devices,
+          summary_compare_devices);
+    return MP_OK;
+}
+
+/* ---- The whole ---- */
+
+static enum mp_status build_groups(struct pass *pass, struct mp_error *error)
+{
+    struct quality *quality = &pass->summary->quality;
+    enum mp_status status = MP_OK;
+
+    for (int group = 0; group < SUMMARY_GROUPS && !status; group++)
+        status = build_group(pass, (enum summary_group_index)group, ALL_SLOTS,
+                             &pass->summary->groups[group]);
+    if (!status && pass->per_device)
+        status = build_devices(pass);
+    if (!status && pass->wants_kernels)
+        status = kernel_time_end(&pass->kernels);
+    if (status)
+        return mp_error_set(error, status, "cannot summarise the trace: %s",
+                            mp_status_name(status));
+    if (pass->wants_kernels)
+        pass->summary->kernels = pass->kernels.sums;
+    pass->summary->kernels.known &= !quality_gap(quality);
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        quality->unknown_times += pass->tallies[i].unknown_times;
+        quality->reversed_times += pass->tallies[i].reversed_times;
+        if (!sources[i].unnamed)
+            quality->undefined += pass->tallies[i].beyond + pass->pairs[i].beyond;
+    }
+    return MP_OK;
+}
+
+static bool is_setting(const struct mp_trace *trace, const char *name, const char *value)
+{
+    const char *text = mp_trace_property(trace, name);
+
+    return text && !strcmp(text, value);
+}
+
+static void summary_begin(struct pass *pass, const struct mp_trace *trace)
+{
+    struct summary *summary = pass->summary;
+
+    *summary = (struct summary){.range_count = 0};
+    summary->recorded[SUMMARY_GPU] = !is_setting(trace, "MINIPROF_GPU", "off");
+    summary->recorded[SUMMARY_API] = !is_setting(trace, "MINIPROF_API", "none");
+    definitions_init(&summary->definitions, trace);
+    quality_init(&summary->quality, trace);
+    summary->quality.only = pass->options->range;
+    pass->limit = definitions_limit(trace);
+    pass->per_device = pass->options->parts & SUMMARY_PART_PER_GPU;
+    for (size_t i = 0; i < SOURCE_COUNT; i++)
+        tallies_init(&pass->tallies[i], definitions_limit(trace));
+    kernel_time_begin(&pass->kernels, &summary->definitions, pass->limit);
+    for (size_t i = 0; i < SOURCE_COUNT; i++)
+        pass->wants_kernels |=
+            sources[i].table == MP_TABLE_kernel && summary_is_wanted(pass, &sources[i]);
+}
+
+static void summary_end(struct pass *pass)
+{
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        tallies_free(&pass->tallies[i]);
+        summary_pairs_free(&pass->pairs[i]);
+    }
+    called_from_free(&pass->callers);
+    kernel_time_free(&pass->kernels);
+    free(pass->ids);
+}
+
+enum mp_status summary_build(struct mp_trace *trace, const struct summary_options *options,
+                             struct summary *summary, struct mp_error *error)
+{
+    struct pass pass = {.summary = summary, .options = options};
+    struct capture_ranges ranges;
+    enum mp_status status;
+
+    summary_begin(&pass, trace);
+    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
+    summary->range_count = ranges_count(&ranges);
+    if (!status)
+        status = called_from_load(&pass.callers, trace, options->by, error);
+    if (!status && pass.wants_kernels)
+        status = kernel_time_expect(&pass.kernels, trace, error);
+    if (!status)
+        status = summary_run_pass(&pass, trace, error);
+    if (!status)
+        status = build_groups(&pass, error);
+    summary_end(&pass);
+    ranges_free(&ranges);
+    if (status)
+        summary_free(summary);
+    return status;
+}
+
+static void free_group(struct summary_group *group)
+{
+    mp_intern_free(&group->names);
+    free(group->rows);
+}
+
+void summary_free(struct summary *summary)
+{
+    for (int group = 0; group < SUMMARY_GROUPS; group++)
+        free_group(&summary->groups[group]);
+    for (size_t i = 0; i < summary->device_count; i++)
+        free_group(&summary->devices[i].group);
+    free(summary->devices);
+    quality_free(&summary->quality);
+    definitions_free(&summary->definitions);
+    *summary = (struct summary){.range_count = 0};
+}

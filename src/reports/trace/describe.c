@@ -1,0 +1,399 @@
+/* Finds the name of a record, where it ran, and the texts of its other columns. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/units.h"
+#include "profile/names/names.h"
+#include "reports/summary/summary.h"
+#include "reports/trace/rows.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+#define SHORT_BYTES 96
+
+/* ---- Places ---- */
+
+static const char *trace_describe_keep(struct trace_rows *rows, const char *text)
+{
+    return mp_arena_copy(&rows->text, text, strlen(text));
+}
+
+/* `TITAN V (0)`; NULL when the trace does not define the device. MP_ERR_MEMORY. */
+static enum mp_status device_text(struct trace_rows *rows, uint64_t device, const char **result)
+{
+    const struct definition_device *found = dense_at(&rows->definitions.devices, device);
+    const char **text;
+
+    *result = NULL;
+    if (!found || !found->defined)
+        return MP_OK;
+    MP_TRY(dense_reach(&rows->devices, device));
+    text = dense_at(&rows->devices, device);
+    if (!*text) {
+        const char *name = definitions_text(&rows->definitions, found->name);
+        mp_buffer_clear(&rows->number);
+        MP_TRY(mp_buffer_append_format(&rows->number, "%s (%" PRIu64 ")", name ? name : "GPU",
+                                       device));
+        *text = mp_arena_copy(&rows->text, (const char *)rows->number.data, rows->number.size);
+    }
+    *result = *text;
+    return *text ? MP_OK : MP_ERR_MEMORY;
+}
+
+/* The pattern with the id in place of %i, and %% as a percent sign; without a pattern the id alone.
+ * NULL when memory is out. */
+static const char *id_text(struct trace_rows *rows, const char *pattern, uint64_t id)
+{
+    struct mp_buffer *text = &rows->number;
+
+    mp_buffer_clear(text);
+    for (const char *at = pattern ? pattern : "%i"; *at; at++) {
+        if (at[0] == '%' && at[1] == 'i') {
+            mp_buffer_append_format(text, "%" PRIu64, id);
+            at++;
+        } else {
+            mp_buffer_append_byte(text, (uint8_t)*at);
+            at += at[0] == '%' && at[1] == '%';
+        }
+    }
+    return text->status ? NULL : mp_arena_copy(&rows->text, (const char *)text->data, text->size);
+}
+
+static enum mp_status describe_place(struct trace_rows *rows, uint64_t stream,
+                                     struct trace_place *place)
+{
+    static const struct names_patterns none;
+    const struct names_patterns *patterns =
+        rows->options->patterns ? rows->options->patterns : &none;
+    const struct definition_stream *found = dense_at(&rows->definitions.streams, stream);
+
+    if (!found || !found->defined) {
+        place->described = true;
+        return MP_OK;
+    }
+    *place = (struct trace_place){.device = found->device,
+                                  .context = found->context,
+                                  .stream = found->stream,
+                                  .context_text = id_text(rows, patterns->context, found->context),
+                                  .stream_text = id_text(rows, patterns->stream, found->stream),
+                                  .known = true,
+                                  .described = true};
+    if (!place->context_text || !place->stream_text)
+        return MP_ERR_MEMORY;
+    return device_text(rows, found->device, &place->device_text);
+}
+
+static enum mp_status find_place(struct trace_rows *rows, uint64_t stream,
+                                 struct trace_place *result)
+{
+    enum mp_status status = dense_reach(&rows->places, stream);
+    struct trace_place *place;
+
+    if (status == MP_ERR_LIMIT)
+        return MP_OK; /* no file of this size defines it */
+    MP_TRY(status);
+    place = dense_at(&rows->places, stream);
+    if (!place->described)
+        MP_TRY(describe_place(rows, stream, place));
+    *result = *place;
+    return MP_OK;
+}
+
+/* ---- Names ---- */
+
+#define CELL(table, column) (from->columns[MP_COLUMN_##table##_##column][from->row])
+
+static enum mp_status triple_text(struct trace_rows *rows, const uint64_t numbers[3],
+                                  const char **result)
+{
+    char text[SHORT_BYTES];
+
+    snprintf(text, sizeof text, "(%" PRIu64 " %" PRIu64 " %" PRIu64 ")", numbers[0], numbers[1],
+             numbers[2]);
+    *result = trace_describe_keep(rows, text);
+    return *result ? MP_OK : MP_ERR_MEMORY;
+}
+
+static enum mp_status describe_shape(struct trace_rows *rows, uint64_t id, struct trace_row *row)
+{
+    struct trace_shape *shape = dense_at(&rows->shapes, id);
+
+    if (!shape)
+        return MP_OK;
+    if (!shape->grid_text)
+        MP_TRY(triple_text(rows, shape->grid, &shape->grid_text));
+    if (!shape->block_text)
+        MP_TRY(triple_text(rows, shape->block, &shape->block_text));
+    row->shape = shape;
+    return MP_OK;
+}
+
+/* Makes the line so far the row's name. */
+static enum mp_status use_line(struct trace_rows *rows, struct trace_row *row)
+{
+    MP_TRY(mp_buffer_append_byte(&rows->line, '\0'));
+    row->name = (const char *)rows->line.data;
+    return MP_OK;
+}
+
+static const char *kernel_name(struct trace_rows *rows, uint64_t shape)
+{
+    const char *name = definitions_kernel(&rows->definitions, shape, rows->options->style);
+
+    if (name)
+        return name;
+    rows->quality->undefined++;
+    return "[unnamed kernel]";
+}
+
+static enum mp_status describe_kernel(struct trace_rows *rows, const struct merge_row *from,
+                                      struct trace_row *row)
+{
+    row->correlation = CELL(kernel, correlation);
+    row->own_name = kernel_name(rows, CELL(kernel, shape));
+    MP_TRY(find_place(rows, CELL(kernel, stream), &row->place));
+    MP_TRY(describe_shape(rows, CELL(kernel, shape), row));
+    mp_buffer_append_text(&rows->line, row->own_name);
+    if (row->correlation)
+        mp_buffer_append_format(&rows->line, " [%" PRIu64 "]", row->correlation);
+    return use_line(rows, row);
+}
+
+static enum mp_status describe_copy(struct trace_rows *rows, const struct merge_row *from,
+                                    struct trace_row *row)
+{
+    char name[NAMES_BYTES];
+
+    row->correlation = CELL(copy, correlation);
+    row->bytes = CELL(copy, bytes);
+    row->has_bytes = true;
+    row->source_memory = names_memory(CELL(copy, source));
+    row->target_memory = names_memory(CELL(copy, target));
+    MP_TRY(find_place(rows, CELL(copy, stream), &row->place));
+    if (CELL(copy, kind) == MP_copy_kind_PtoP) {
+        row->source_context = CELL(copy, source_context);
+        row->target_context = CELL(copy, target_context);
+        MP_TRY(device_text(rows, CELL(copy, source_device), &row->source_device));
+        MP_TRY(device_text(rows, CELL(copy, target_device), &row->target_device));
+    }
+    mp_buffer_append_text(&rows->line, names_copy(CELL(copy, kind), name, sizeof name));
+    return use_line(rows, row);
+}
+
+static enum mp_status describe_set(struct trace_rows *rows, const struct merge_row *from,
+                                   struct trace_row *row)
+{
+    row->correlation = CELL(set, correlation);
+    row->bytes = CELL(set, bytes);
+    row->has_bytes = true;
+    row->source_memory = names_memory(CELL(set, memory)); /* in this column with nvprof too */
+    row->name = "[CUDA memset]";
+    return find_place(rows, CELL(set, stream), &row->place);
+}
+
+static enum mp_status describe_graph(struct trace_rows *rows, const struct merge_row *from,
+                                     struct trace_row *row)
+{
+    char name[NAMES_BYTES];
+
+    row->correlation = CELL(graph, correlation);
+    MP_TRY(find_place(rows, CELL(graph, stream), &row->place));
+    mp_buffer_append_text(&rows->line, names_graph(CELL(graph, graph), name, sizeof name));
+    return use_line(rows, row);
+}
+
+/* ---- Unified memory ---- */
+
+static const struct {
+    const char *name;
+    enum { FAULTS, BYTES, ADDRESS } value;
+} unified_kinds[] = {
+    [MP_unified_kind_unknown] = {"[Unified Memory]", FAULTS},
+    [MP_unified_kind_bytes_HtoD] = {"[Unified Memory Memcpy HtoD]", BYTES},
+    [MP_unified_kind_bytes_DtoH] = {"[Unified Memory Memcpy DtoH]", BYTES},
+    [MP_unified_kind_cpu_page_fault] = {"[Unified Memory CPU page faults]", ADDRESS},
+    [MP_unified_kind_gpu_page_fault] = {"[Unified Memory GPU page faults]", FAULTS},
+    [MP_unified_kind_thrashing] = {"[Unified Memory thrashing]", BYTES},
+    [MP_unified_kind_throttling] = {"[Unified Memory throttling]", FAULTS},
+    [MP_unified_kind_remote_map] = {"[Unified Memory remote map]", BYTES},
+    [MP_unified_kind_bytes_DtoD] = {"[Unified Memory Memcpy DtoD]", BYTES},
+};
+
+/* `256.0KiB`, in nvprof's style `256.000000KB`, `PC 0x400b82`, or a number of faults. */
+static enum mp_status describe_value(struct trace_rows *rows, uint64_t kind, struct trace_row *row)
+{
+    unsigned unit = mp_size_unit((double)row->value);
+    struct mp_buffer *text = &rows->number;
+
+    mp_buffer_clear(text);
+    if (unified_kinds[kind].value == BYTES && rows->options->numbers == MP_STYLE_OWN)
+        mp_buffer_append_format(text, "%s", mp_size(row->value).text);
+    else if (unified_kinds[kind].value == BYTES)
+        mp_buffer_append_format(text, "%.6f%s", (double)row->value / mp_size_unit_bytes(unit),
+                                mp_size_unit_name(unit, rows->options->numbers));
+    else if (unified_kinds[kind].value == ADDRESS)
+        mp_buffer_append_format(text, "PC 0x%" PRIx64, row->value);
+    else if (rows->options->numbers == MP_STYLE_OWN)
+        mp_buffer_append_format(text, "%s", mp_count(row->value).text);
+    else
+        mp_buffer_append_format(text, "%" PRIu64, row->value);
+    MP_TRY(mp_buffer_append_byte(text, '\0'));
+    row->unified = (const char *)text->data;
+    return MP_OK;
+}
+
+static enum mp_status describe_unified(struct trace_rows *rows, const struct merge_row *from,
+                                       struct trace_row *row)
+{
+    uint64_t kind = CELL(unified, kind);
+    uint64_t device =
+        unified_device(&rows->definitions, kind, CELL(unified, source), CELL(unified, target));
+
+    if (kind >= sizeof unified_kinds / sizeof *unified_kinds)
+        kind = MP_unified_kind_unknown;
+    row->name = unified_kinds[kind].name;
+    row->value = CELL(unified, value);
+    row->address = CELL(unified, address);
+    row->has_duration = row->duration != 0; /* else a moment */
+    if (kind != MP_unified_kind_cpu_page_fault && device != UINT64_MAX) {
+        MP_TRY(device_text(rows, device, &row->place.device_text));
+        row->place.device = device;
+    }
+    return describe_value(rows, kind, row);
+}
+
+/* ---- The host ---- */
+
+static uint64_t trace_describe_thread_of(const struct trace_rows *rows, uint64_t id)
+{
+    const struct definition_thread *thread = dense_at(&rows->definitions.threads, id);
+
+    return thread && thread->defined ? thread->tid : 0;
+}
+
+/* Whether a call of this name can have started a kernel that has the call's correlation id. */
+static bool is_launch(const char *name)
+{
+    return strstr(name, "Launch") && !strstr(name, "Graph") && !strstr(name, "HostFunc");
+}
+
+static enum mp_status describe_call(struct trace_rows *rows, const struct merge_row *from,
+                                    struct trace_row *row)
+{
+    const char *name = definitions_function(&rows->definitions, CELL(call, function));
+    uint64_t shape = 0;
+
+    row->correlation = CELL(call, correlation);
+    row->thread = trace_describe_thread_of(rows, CELL(call, thread));
+    if (!name) {
+        rows->quality->undefined++;
+        name = "[unnamed call]";
+    }
+    mp_buffer_append(&rows->line, name, names_api_length(name));
+    if (is_launch(name))
+        MP_TRY(launches_find(rows->launches, row->correlation, row->start, &shape));
+    if (shape)
+        row->kernel = definitions_kernel(&rows->definitions, shape, rows->options->style);
+    if (!row->kernel)
+        return use_line(rows, row);
+    mp_buffer_append_format(&rows->line, " (%s [%" PRIu64 "])", row->kernel, row->correlation);
+    /* JSON has the kernel as a key of its own. */
+    mp_buffer_clear(&rows->number);
+    mp_buffer_append(&rows->number, name, names_api_length(name));
+    MP_TRY(mp_buffer_append_byte(&rows->number, '\0'));
+    row->own_name = (const char *)rows->number.data;
+    return use_line(rows, row);
+}
+
+static enum mp_status describe_nvtx(struct trace_rows *rows, const struct merge_row *from,
+                                    struct trace_row *row)
+{
+    const struct nvtx_event event = nvtx_event_at(from->columns, from->row, from->time);
+    bool mark = event.kind == MP_nvtx_kind_mark;
+    bool begins = nvtx_begins(&event);
+    const char *domain = definitions_text(&rows->definitions, event.domain);
+    const char *title = mark ? "[Marker]" : begins ? "[Range start]" : "[Range end]";
+    uint64_t name = event.name;
+
+    /* Rows that end a range do not say its name. */
+    if (!nvtx_match_end(&rows->nvtx, &event, &name))
+        MP_TRY(nvtx_match_begin(&rows->nvtx, &event, name));
+    row->kind_name = mark ? "marker" : begins ? "range_start" : "range_end";
+    row->thread = trace_describe_thread_of(rows, event.thread);
+    row->domain = domain ? domain : "<unnamed>";
+    row->own_name = definitions_text(&rows->definitions, name);
+    if (!row->own_name)
+        row->own_name = "<unnamed>";
+    MP_TRY(mp_buffer_append_format(&rows->line, "%s %s (Domain: %s)", title, row->own_name,
+                                   row->domain));
+    return use_line(rows, row);
+}
+
+#undef CELL
+
+/* ---- Graphs ---- */
+
+/* The names on a path, outermost first. If a path is deeper than any recorded one, only its inner
+ * names. */
+static enum mp_status spell_path(struct trace_rows *rows, uint32_t id)
+{
+    const char *names[CAPTURED_MAX_DEPTH];
+    const struct captured_path *path = captured_path(&rows->captured, id);
+    size_t count = 0;
+
+    mp_buffer_clear(&rows->path);
+    for (; path && count < CAPTURED_MAX_DEPTH; path = captured_path(&rows->captured, path->parent))
+        names[count++] = path->name;
+    while (count--) {
+        mp_buffer_append_text(&rows->path, names[count]);
+        if (count)
+            mp_buffer_append_text(&rows->path, " > ");
+    }
+    return mp_buffer_append_byte(&rows->path, '\0');
+}
+
+static enum mp_status describe_capture(struct trace_rows *rows, uint64_t node,
+                                       struct trace_row *row)
+{
+    const struct captured_node *found = captured_find(&rows->captured, node);
+
+    if (!found)
+        return MP_OK;
+    if (found->path != rows->path_id)
+        MP_TRY(spell_path(rows, found->path));
+    rows->path_id = found->path;
+    row->captured = (const char *)rows->path.data;
+    return MP_OK;
+}
+
+/* ---- By kind ---- */
+
+static const struct {
+    const char *name;
+    enum mp_status (*describe)(struct trace_rows *, const struct merge_row *, struct trace_row *);
+} kinds[TRACE_KINDS] = {
+    [TRACE_NVTX] = {"nvtx", describe_nvtx},
+    [TRACE_CALL] = {"call", describe_call},
+    [TRACE_KERNEL] = {"kernel", describe_kernel},
+    [TRACE_COPY] = {"copy", describe_copy},
+    [TRACE_SET] = {"set", describe_set},
+    [TRACE_GRAPH] = {"graph", describe_graph},
+    [TRACE_UNIFIED] = {"unified", describe_unified},
+};
+
+enum mp_status trace_describe(struct trace_rows *rows, const struct merge_row *from,
+                              struct trace_row *row)
+{
+    uint8_t node = trace_sources[row->kind].node;
+
+    mp_buffer_clear(&rows->line);
+    row->kind_name = kinds[row->kind].name;
+    MP_TRY(kinds[row->kind].describe(rows, from, row));
+    if (node != TRACE_NO_COLUMN && captured_has_any(&rows->captured))
+        MP_TRY(describe_capture(rows, from->columns[node][from->row], row));
+    if (!row->own_name)
+        row->own_name = row->name;
+    return MP_OK;
+}

@@ -1,0 +1,192 @@
+/* The rows of a GPU trace or an API trace in order of time. Definitions are loaded in a first
+ * pass; records are merged and printed as they are read, so memory does not grow with the trace.
+ */
+#include "reports/trace/rows.h"
+#include "profile/reading.h"
+
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+#define M(table, column) MP_COLUMN_MASK(table, column)
+
+/* ---- Everything but the records ---- */
+
+#define SHAPE_COLUMNS                                                                              \
+    (M(shape, grid_x) | M(shape, grid_y) | M(shape, grid_z) | M(shape, block_x) |                  \
+     M(shape, block_y) | M(shape, block_z) | M(shape, registers) |                                 \
+     M(shape, static_shared_memory) | M(shape, dynamic_shared_memory))
+
+static enum mp_status take_shapes(struct trace_rows *rows, const struct mp_batch *batch)
+{
+#define CELL(column) (batch->columns[MP_COLUMN_shape_##column][row])
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        enum mp_status status = dense_reach(&rows->shapes, CELL(id));
+
+        if (status == MP_ERR_LIMIT)
+            continue; /* definitions_take counts it */
+        MP_TRY(status);
+        *(struct trace_shape *)dense_at(&rows->shapes, CELL(id)) =
+            (struct trace_shape){.grid = {CELL(grid_x), CELL(grid_y), CELL(grid_z)},
+                                 .block = {CELL(block_x), CELL(block_y), CELL(block_z)},
+                                 .registers = CELL(registers),
+                                 .static_shared = CELL(static_shared_memory),
+                                 .dynamic_shared = CELL(dynamic_shared_memory)};
+    }
+#undef CELL
+    return MP_OK;
+}
+
+static void select_definitions(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    definitions_select(cursor, false);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape),
+                     M(shape, id) | M(shape, kernel) | SHAPE_COLUMNS);
+    quality_select(cursor);
+}
+
+static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
+{
+    struct trace_rows *rows = context;
+
+    MP_TRY(definitions_take(&rows->definitions, batch));
+    MP_TRY(quality_take(rows->quality, batch));
+    return batch->table->id == MP_TABLE_shape ? take_shapes(rows, batch) : MP_OK;
+}
+
+static enum mp_status load_definitions(struct trace_rows *rows, struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = rows->trace,
+        .what = "the definitions",
+        .context = rows,
+        .select = select_definitions,
+        .take = take_definitions,
+        .quality = rows->quality,
+        .definitions = &rows->definitions,
+    };
+
+    return reading_run(&reading, error);
+}
+
+#undef M
+
+static uint32_t columns_of(const struct trace_rows *rows, const struct trace_source *source)
+{
+    bool nodes = captured_has_any(&rows->captured) && source->node != TRACE_NO_COLUMN;
+
+    return source->columns | (nodes ? 1u << source->node : 0);
+}
+
+static enum mp_status open_merge(struct trace_rows *rows, struct mp_error *error)
+{
+    struct merge_table tables[TRACE_KINDS];
+    uint32_t wanted = (rows->options->gpu ? TRACE_GPU : 0) | (rows->options->api ? TRACE_API : 0);
+    size_t count = 0;
+
+    for (unsigned kind = 0; kind < TRACE_KINDS; kind++) {
+        const struct trace_source *source = &trace_sources[kind];
+
+        if (!(wanted >> kind & 1))
+            continue;
+        rows->kinds[count] = (enum trace_kind)kind;
+        tables[count++] = (struct merge_table){mp_table_by_id(source->table), source->start,
+                                               columns_of(rows, source)};
+    }
+    MP_TRY(merge_open(rows->trace, tables, count, &rows->merge, error));
+    for (size_t i = 0; i < count; i++)
+        rows->present |= (uint32_t)(merge_promised(rows->merge, (unsigned)i) != 0)
+                         << rows->kinds[i];
+    if (captured_has_any(&rows->captured))
+        rows->present |= TRACE_CAPTURED;
+    return MP_OK;
+}
+
+enum mp_status trace_rows_open(struct trace_rows *rows, struct mp_trace *trace,
+                               const struct traces_options *options, struct quality *quality,
+                               struct mp_error *error)
+{
+    size_t limit = definitions_limit(trace);
+
+    *rows = (struct trace_rows){.trace = trace, .options = options, .quality = quality};
+    quality_init(quality, trace);
+    quality->only = options->range;
+    definitions_init(&rows->definitions, trace);
+    dense_init(&rows->shapes, sizeof(struct trace_shape), limit);
+    dense_init(&rows->places, sizeof(struct trace_place), limit);
+    dense_init(&rows->devices, sizeof(const char *), limit);
+    MP_TRY(ranges_open(&rows->ranges, trace, options->range, &rows->range, error));
+    MP_TRY(load_definitions(rows, error));
+    if (options->api)
+        MP_TRY(launches_open(trace, &rows->launches, error));
+    if (options->captured)
+        MP_TRY(captured_load(&rows->captured, trace, error));
+    return open_merge(rows, error);
+}
+
+void trace_rows_free(struct trace_rows *rows)
+{
+    merge_close(rows->merge);
+    launches_close(rows->launches);
+    nvtx_match_free(&rows->nvtx);
+    ranges_free(&rows->ranges);
+    captured_free(&rows->captured);
+    mp_buffer_free(&rows->path);
+    mp_buffer_free(&rows->number);
+    mp_buffer_free(&rows->line);
+    mp_arena_free(&rows->text);
+    dense_free(&rows->devices);
+    dense_free(&rows->places);
+    dense_free(&rows->shapes);
+    definitions_free(&rows->definitions);
+}
+
+/* ---- Records ---- */
+
+bool trace_row_wanted(const struct trace_rows *rows, enum trace_kind kind,
+                      const uint64_t *const *columns, uint32_t row)
+{
+    const struct trace_source *source = &trace_sources[kind];
+    uint64_t start = columns[source->start][row];
+
+    if (!rows->range)
+        return true;
+    if (source->correlation == TRACE_NO_COLUMN)
+        return range_has_call(rows->range, start);
+    return range_has_work(rows->range, columns[source->correlation][row], start);
+}
+
+enum mp_status trace_rows_next(struct trace_rows *rows, struct trace_row *row)
+{
+    struct merge_row from;
+    enum mp_status status;
+
+    while ((status = merge_next(rows->merge, &from)) == MP_OK) {
+        const struct trace_source *source;
+        enum trace_kind kind = rows->kinds[from.table];
+        uint64_t duration;
+
+        source = &trace_sources[kind];
+        duration =
+            source->duration == TRACE_NO_COLUMN ? 0 : from.columns[source->duration][from.row];
+        *row = (struct trace_row){.kind = kind,
+                                  .start = from.time,
+                                  .duration = duration,
+                                  .has_duration = source->duration != TRACE_NO_COLUMN};
+        bool wanted = trace_row_wanted(rows, kind, from.columns, from.row);
+        if (wanted && (int64_t)duration < 0)
+            rows->quality->reversed_times++;
+        else if (wanted)
+            return trace_describe(rows, &from, row);
+        if (kind == TRACE_NVTX)
+            MP_TRY(trace_describe(rows, &from, row)); /* what ends later has a name */
+    }
+    return status;
+}
+
+void trace_rows_finish(struct trace_rows *rows)
+{
+    rows->quality->unknown_times += merge_unknown_times(rows->merge);
+    merge_add_damage(rows->merge, &rows->quality->damage);
+}

@@ -1,0 +1,220 @@
+/* Inside the trace printer: the rows of a GPU trace and an API trace, in order of time and in
+ * words.
+ *
+ *     sources.c   where the columns of each table are
+ *     rows.c      opens a trace and delivers its rows
+ *     describe.c  what a record is called and where it ran
+ *     columns.c   which columns a table has, and what they show of a row
+ *     survey.c    what must be known before the first row: units of columns
+ *     trace.c     the table of one trace; merged.c that of several
+ */
+#ifndef MP_REPORTS_TRACE_ROWS_H
+#define MP_REPORTS_TRACE_ROWS_H
+
+#include <miniprof/trace.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/data/arena.h"
+#include "base/data/buffer.h"
+#include "profile/definitions.h"
+#include "profile/merge.h"
+#include "profile/names/launches.h"
+#include "profile/nvtx/captured.h"
+#include "profile/nvtx/match.h"
+#include "profile/ranges.h"
+#include "reports/trace/trace.h"
+
+/* In the order in which rows of the same time are printed. */
+enum trace_kind {
+    TRACE_NVTX,
+    TRACE_CALL,
+    TRACE_KERNEL,
+    TRACE_COPY,
+    TRACE_SET,
+    TRACE_GRAPH,
+    TRACE_UNIFIED,
+    TRACE_KINDS
+};
+
+#define TRACE_API ((1u << TRACE_NVTX) | (1u << TRACE_CALL))
+#define TRACE_GPU ((1u << TRACE_KINDS) - 1 - TRACE_API)
+
+/* A bit beside the kinds that are present: the rows are those of several processes. */
+#define TRACE_PROCESSES (1u << (TRACE_KINDS + 1))
+
+/* Rows of graphs may say in which NVTX ranges their node was captured. */
+#define TRACE_CAPTURED (1u << (TRACE_KINDS + 2))
+
+#define TRACE_NO_COLUMN 0xFF
+
+/* Where the columns of a table of records are. */
+struct trace_source {
+    uint16_t table; /* enum mp_table_id */
+    uint8_t start;
+    uint8_t duration;    /* TRACE_NO_COLUMN: a moment */
+    uint8_t correlation; /* TRACE_NO_COLUMN: belongs to a capture range by time */
+    uint8_t bytes;       /* TRACE_NO_COLUMN: none */
+    uint8_t node;        /* of a CUDA graph; TRACE_NO_COLUMN: none */
+    uint32_t columns;    /* all columns that rows are made of */
+};
+extern const struct trace_source trace_sources[TRACE_KINDS];
+
+struct trace_shape {
+    uint64_t grid[3];
+    uint64_t block[3];
+    uint64_t registers;
+    uint64_t static_shared; /* bytes */
+    uint64_t dynamic_shared;
+    const char *grid_text; /* `(40 1 1)`; NULL: not asked for yet */
+    const char *block_text;
+};
+
+/* Where work ran. Texts are NULL where it is unknown. */
+struct trace_place {
+    uint64_t device; /* ordinal */
+    uint64_t context;
+    uint64_t stream;
+    const char *device_text; /* `TITAN V (0)` */
+    const char *context_text;
+    const char *stream_text;
+    bool known; /* the numbers */
+    bool described;
+};
+
+/* A row as it is printed. Texts are the trace's, and valid until the next row. */
+struct trace_row {
+    enum trace_kind kind;
+    uint64_t start;       /* ns of the recorder's clock */
+    uint64_t duration;    /* ns */
+    uint64_t correlation; /* 0: none */
+    uint64_t bytes;       /* of copies and sets */
+    const char *process;  /* NULL: of the one trace that is printed */
+    const char *kind_name;
+    const char *name;                /* as in the table, with what belongs to it */
+    const char *own_name;            /* without that */
+    const char *kernel;              /* of a call that launched one; NULL: none */
+    const char *domain;              /* of NVTX; else NULL */
+    const char *captured;            /* `outer > inner`; NULL: no range, or not known */
+    const struct trace_shape *shape; /* of kernels; NULL: none, or not defined */
+    struct trace_place place;
+    const char *source_memory; /* NULL: none; the same for the next */
+    const char *target_memory;
+    const char *source_device; /* of copies between devices */
+    const char *target_device;
+    const char *unified; /* what is said in this column; NULL: nothing */
+    uint64_t source_context;
+    uint64_t target_context;
+    uint64_t thread;  /* of the system; 0: none */
+    uint64_t value;   /* of unified memory */
+    uint64_t address; /* of unified memory */
+    bool has_duration;
+    bool has_bytes;
+};
+
+struct trace_rows {
+    struct mp_trace *trace;
+    const struct traces_options *options;
+    struct quality *quality; /* not owned */
+    struct definitions definitions;
+    struct dense shapes;  /* of struct trace_shape */
+    struct dense places;  /* of struct trace_place, by stream */
+    struct dense devices; /* of const char *, by ordinal: `TITAN V (0)` */
+    struct mp_arena text;
+    struct mp_buffer line;
+    struct mp_buffer number;
+    struct capture_ranges ranges;
+    const struct capture_range *range; /* NULL: everything */
+    struct nvtx_match nvtx;            /* items: names */
+    struct launches *launches;         /* NULL: no API trace */
+    struct captured captured;          /* empty unless asked for */
+    struct mp_buffer path;             /* in words: */
+    uint32_t path_id;                  /* this one; 0: none yet */
+    struct merge *merge;
+    enum trace_kind kinds[TRACE_KINDS]; /* of the tables of `merge` */
+    uint32_t present;                   /* bit i: there are rows of kind i */
+};
+
+/* Reads everything except the records. trace_rows_free is due in any case. MP_ERR_ARGUMENT when
+ * there is no such capture range, MP_ERR_IO, MP_ERR_MEMORY. */
+enum mp_status trace_rows_open(struct trace_rows *rows, struct mp_trace *trace,
+                               const struct traces_options *options, struct quality *quality,
+                               struct mp_error *error);
+
+void trace_rows_free(struct trace_rows *rows);
+
+/* The next row. MP_OK, MP_END, MP_ERR_IO or MP_ERR_MEMORY. */
+enum mp_status trace_rows_next(struct trace_rows *rows, struct trace_row *row);
+
+/* After the last row: adds what was left out to the quality. */
+void trace_rows_finish(struct trace_rows *rows);
+
+/* Whether a row with these columns is printed at all, unless its times are invalid. */
+bool trace_row_wanted(const struct trace_rows *rows, enum trace_kind kind,
+                      const uint64_t *const *columns, uint32_t row);
+
+/* Fills in a row from its columns, except for its times. MP_OK or MP_ERR_MEMORY, MP_ERR_IO. */
+enum mp_status trace_describe(struct trace_rows *rows, const struct merge_row *from,
+                              struct trace_row *row);
+
+/* What CSV and nvprof's -u must know of all rows: the greatest value of each kind of number. */
+struct trace_survey {
+    uint64_t first_start;
+    uint64_t last_start;
+    uint64_t duration;
+    uint64_t bytes;
+    uint64_t static_shared;
+    uint64_t dynamic_shared;
+    double throughput;
+    bool any;
+    bool peers; /* copies between devices */
+};
+
+/* With `units`, a pass over the columns of times and sizes; without, only over copies. MP_ERR_IO,
+ * MP_ERR_MEMORY. */
+enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_survey *survey,
+                            struct mp_error *error);
+
+/* Bytes over ns, in bytes a second. */
+double trace_throughput(uint64_t bytes, uint64_t ns);
+
+/* ---- Columns ---- */
+
+#define TRACE_MAX_COLUMNS REPORT_MAX_COLUMNS
+
+/* The columns of one table. */
+struct trace_columns {
+    struct report_column columns[TRACE_MAX_COLUMNS];
+    uint8_t cells[TRACE_MAX_COLUMNS]; /* enum trace_cell */
+    size_t count;
+    bool has_shapes; /* registers and shared memory; memory kinds */
+    bool has_memory;
+};
+
+/* Those that have something to show; in a sheet always the same, those of JSON. */
+void trace_columns_choose(struct trace_columns *columns, const struct report_out *out,
+                          uint32_t present, bool peers);
+
+/* Cells of a row, of which the first began at `first_start`. */
+void trace_columns_fill(const struct trace_columns *columns, const struct trace_row *row,
+                        uint64_t first_start, struct report_cell cells[TRACE_MAX_COLUMNS]);
+
+/* A row of the greatest numbers, for report_measure_units. */
+void trace_columns_fill_survey(const struct trace_columns *columns,
+                               const struct trace_survey *survey,
+                               struct report_cell cells[TRACE_MAX_COLUMNS]);
+
+/* ---- Around the table ---- */
+
+/* Whether units of columns have to be measured. */
+bool trace_needs_units(const struct report_out *out);
+
+/* For each group that was asked for but is not among these kinds, says that it is empty. `trace`
+ * NULL: in several processes. */
+void trace_print_empty(const struct report_out *out, const struct mp_trace *trace,
+                       const struct traces_options *options, uint32_t kinds);
+
+/* What the columns' short titles mean. */
+void trace_print_notes(FILE *file, const struct trace_columns *columns);
+
+#endif

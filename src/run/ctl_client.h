@@ -1,0 +1,18 @@
+/* Sends requests to the recorder inside a process: the client's end of base/ctl_address.h. */
+#ifndef MP_RUN_CTL_CLIENT_H
+#define MP_RUN_CTL_CLIENT_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/ctl_address.h"
+
+/* The process id that a command line gives, or 0 after a complaint in the name of `command`. */
+pid_t ctl_parse_pid(const char *command, const char *text);
+
+/* Sends the process a request of one word. EXIT_FINE: `answer` holds its answer. Otherwise
+ * `command` has complained, and the result is the exit code: EXIT_FINDINGS if the process refuses,
+ * EXIT_UNREADABLE if it cannot be reached. */
+int ctl_ask(const char *command, pid_t pid, const char *request, char answer[MP_CTL_ANSWER_BYTES]);
+
+#endif
