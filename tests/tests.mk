@@ -186,15 +186,14 @@ export T
 # them for the what-if; of `computed` and exports/test_round_trip.py what has most to say.
 SHORT := ORACLE_PROGRAMS=1000 ORACLE_WHAT_IF=200 CHECKS=short
 
-# Two of the house rules are about the recorder, which needs CUDA's headers.
-TESTS_house   := $(addprefix tools/dev/check_,docs format layers style $(if \
-	$(wildcard build/libminiprof.so),circles exports)) tools/dev/top_length tools/dev/tidy
+# Where the recorder is built, which needs CUDA's headers, tidy looks at objects too.
+TESTS_house   := tools/dev/tidy tools/dev/check_format
 TESTS_unit    := $(UNIT_PROGRAMS)
 TESTS_cli     := $(filter-out %/lib.sh,$(sort $(wildcard tests/cli/*.sh)))
 TESTS_golden  := tests/golden/run.sh tests/golden/terminal.sh
 TESTS_laws    := $(addprefix tests/laws/,ranges.py spellings.py totals.py)
 TESTS_oracle  := tests/oracle/run.py tests/oracle/sweep.py
-TESTS_rules   := tools/dev/selftest $(sort $(wildcard tests/rules/*))
+TESTS_rules   := $(filter-out %/lib.sh,$(sort $(wildcard tests/rules/*)))
 TESTS_views   := $(addprefix tests/laws/,columns.py formats.py invariants.py same_everywhere.py)
 TESTS_brief   := tests/laws/invariants.py
 TESTS_computed := tests/golden/computed.sh

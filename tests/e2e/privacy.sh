@@ -4,7 +4,7 @@
 
 if ! sanitized; then # a sanitizer exports its own symbols and needs its runtime
     check "four entry points exported, libc needed, nothing else" \
-        "$SOURCE/tools/dev/check_exports" "$lib"
+        "$SOURCE/tools/dev/tidy" --exports "$lib"
 fi
 
 # everything NAME: the trace's bytes, as they are and decompressed.
