@@ -106,9 +106,6 @@ enum counters_mixing {
 
 enum counters_mixing counters_mixing_of(const struct counters_counter *counter);
 
-/* Fills in what samples say of whole devices. MP_OK or MP_ERR_MEMORY. */
-enum mp_status counters_sum_up(struct counters_pass *pass);
-
 /* Makes the groups of all devices and their cells. MP_OK or MP_ERR_MEMORY. */
 enum mp_status counters_attribute(struct counters_pass *pass);
 
