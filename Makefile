@@ -111,10 +111,9 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(foreach folder,$(1),$(wildcard $(fo
 TRACE_OBJECTS  := $(call objects,src/base src/trace)
 CORE_FOLDERS   := $(addprefix src/,profile table cli reports page export run calibrate nvprof)
 CORE_OBJECTS   := $(call objects,$(CORE_FOLDERS))
-CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp/none.o %/tables/none.o,%/common/db.o \
-	%/tables/sqlite.o $(filter-out %/nvvp/none.o %/nvvp/nvvp.o,$(filter \
-	$(OBJ)/src/export/nvvp/%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
-CORE_OBJECTS   := $(filter-out %/common/gzip$(if $(HAVE_ZLIB),_none).o,$(CORE_OBJECTS))
+CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/export/no_sqlite.o,%/tables/sqlite.o \
+	$(filter-out %/nvvp/nvvp.o,$(filter $(OBJ)/src/export/nvvp/%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
+CORE_OBJECTS   := $(filter-out %/export/gzip$(if $(HAVE_ZLIB),_none).o,$(CORE_OBJECTS))
 CORE_OBJECTS   += $(OBJ)/html_assets.o $(OBJ)/cbid_frame.o
 RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
@@ -213,7 +212,7 @@ $(BUILD)/packer: FORCE
 	@mkdir -p $(@D); command -v zstd >$@.$$$$ || true; \
 	if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
 
-$(OBJ)/cbid_frame.c: src/export/common/cbid_names.txt
+$(OBJ)/cbid_frame.c: src/export/nvvp/cbid_names.txt
 $(OBJ)/startup_frame.c: tools/python/startup/sitecustomize.py
 $(OBJ)/%_frame.c: tools/dev/frame $(BUILD)/packer
 	@mkdir -p $(@D)
@@ -236,9 +235,9 @@ $(foreach folder,$(CORE_FOLDERS) src/command,$(OBJ)/$(folder)/%.o): \
 # fast, but small: analyses and exports take up to a tenth longer, and the command is a tenth
 # smaller. `table` and `trace` print millions of rows; deps and replay walk graphs of millions.
 SMALL_WORK := $(filter-out $(addprefix src/reports/,deps replay trace),$(wildcard src/reports/*)) \
-	$(wildcard src/export/*) $(addprefix src/profile/,common costs names nvtx stacks) \
+	$(addprefix src/profile/,common costs names nvtx stacks) \
 	$(addprefix src/base/,metrics settings text) \
-	$(addprefix src/,cli page run calibrate nvprof command)
+	$(addprefix src/,cli export page run calibrate nvprof command)
 $(foreach folder,$(SMALL_WORK),$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
 # What is done once for each trace, not for each row.
 $(foreach file,fingerprint identity quality set,$(OBJ)/src/profile/$(file).o): EXTRA_CFLAGS += -Os

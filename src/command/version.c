@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #include "base/cupti_range.h"
-#include "export/common/gzip.h"
+#include "export/gzip.h"
 #include "export/nvvp/nvvp.h"
 
 #include "base/poison.h"

@@ -106,6 +106,18 @@ static const struct option_set set = {
 
 /* ---- The command line ---- */
 
+static const struct export_format *const all_formats[] = {
+#define ADDRESS(format) &export_##format,
+    EXPORT_FORMATS(ADDRESS)
+#undef ADDRESS
+};
+
+const struct export_format *const *export_formats(size_t *count)
+{
+    *count = sizeof all_formats / sizeof *all_formats;
+    return all_formats;
+}
+
 static const struct export_format *find_format(const char *key)
 {
     struct mp_meant meant = {.typed = key};

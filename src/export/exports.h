@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "export/common/format.h"
+#include "export/format.h"
 
 struct export_job {
     const char *command;
@@ -31,6 +31,11 @@ struct export_job {
 /* Exports the set. `argument` is the trace or folder of the command line; NULL: several. Returns
  * the exit code, after complaints. */
 int export_set(struct export_job *job, const struct trace_set *traces, const char *argument);
+
+/* `miniprof fleet add`: adds the traces of `count` files and folders, with the folders below, to
+ * the lake job->output, each by one rename. What is there already is refused unless job->force.
+ * Prints how many were added; returns the exit code, after complaints. */
+int fleet_add(struct export_job *job, int count, char **arguments);
 
 /* Inside: writes the processes to `out`, or into `folder` if the format wants one. Returns the exit
  * code: EXIT_FINDINGS if a trace is not whole; EXIT_USAGE and more after a complaint. */

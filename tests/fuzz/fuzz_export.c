@@ -8,7 +8,7 @@
 #include "mutate.h"
 #include "walk.h"
 
-#include "export/common/format.h"
+#include "export/format.h"
 #include "export/nvvp/nvvp.h"
 
 #define MAX_ROWS 20000 /* of a trace; bounds the time of one input */

@@ -4,28 +4,212 @@
  *
  * Each trace is read as if it were alone, so its date and clock do not depend on the others.
  */
+#include "export/exports.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/reserve.h"
 #include "base/text/units.h"
 #include "cli/command.h"
 #include "cli/endings.h"
 #include "cli/part_folder.h"
 #include "cli/progress.h"
 #include "cli/trace_args.h"
-#include "export/fleet/fleet.h"
-#include "export/fleet/jobs.h"
-#include "export/fleet/tree.h"
 #include "export/lake/lake.h"
+#include "profile/set.h"
+#include "reports/ranks/ranks.h"
 
 #include "base/poison.h"
+
+/* ---- The traces of files and folders ---- */
+
+struct tree_trace {
+    char *path; /* owned */
+    bool named; /* on the command line; else found in a folder */
+};
+
+struct tree {
+    struct tree_trace *traces; /* owned */
+    size_t count, capacity;
+};
+
+static int add_path(struct tree *tree, const char *command, const char *path, bool named)
+{
+    if (mp_reserve((void **)&tree->traces, tree->count, &tree->capacity, sizeof *tree->traces) ==
+        MP_OK)
+        tree->traces[tree->count] = (struct tree_trace){strdup(path), named};
+    if (tree->capacity <= tree->count || !tree->traces[tree->count].path) {
+        complain(command, "out of memory");
+        return EXIT_UNREADABLE;
+    }
+    tree->count++;
+    return EXIT_FINE;
+}
+
+static bool is_trace_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 4 && !strcmp(name + length - 4, ".mpt");
+}
+
+static int take_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int add_folder(struct tree *tree, const char *command, const char *folder);
+
+static int add_entry(struct tree *tree, const char *command, const char *folder, const char *name)
+{
+    struct mp_buffer path = {.data = NULL};
+    struct stat found;
+    int code = EXIT_FINE;
+
+    mp_buffer_append_format(&path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
+                            name);
+    if (mp_buffer_append_byte(&path, '\0') != MP_OK) {
+        complain(command, "out of memory");
+        code = EXIT_UNREADABLE;
+    } else if (lstat((const char *)path.data, &found) == 0 && S_ISDIR(found.st_mode)) {
+        code = add_folder(tree, command, (const char *)path.data);
+    } else if (is_trace_name(name)) {
+        code = add_path(tree, command, (const char *)path.data, false);
+    }
+    mp_buffer_free(&path);
+    return code;
+}
+
+/* A folder that cannot be read is said, and the others are searched. */
+static int add_folder(struct tree *tree, const char *command, const char *folder)
+{
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, take_visible, alphasort);
+    int code = EXIT_FINE;
+
+    if (count < 0) {
+        complain(command, "cannot read the folder '%s': %s", folder, strerror(errno));
+        return EXIT_FINDINGS;
+    }
+    for (int i = 0; i < count; i++) {
+        int one = add_entry(tree, command, folder, names[i]->d_name);
+
+        code = worse_code(code, one);
+        free(names[i]);
+    }
+    free(names);
+    return code;
+}
+
+/* Adds a file, or of a folder each *.mpt in it and below, in the order of names. Links to folders
+ * and hidden names are left out. Returns an exit code, after complaints. */
+static int tree_add(struct tree *tree, const char *command, const char *path)
+{
+    size_t before = tree->count;
+    int code;
+
+    if (!trace_set_is_folder(path))
+        return add_path(tree, command, path, true);
+    code = add_folder(tree, command, path);
+    if (tree->count > before || code != EXIT_FINE)
+        return code;
+    complain(command, "no traces (*.mpt) in the folder '%s' or below", path);
+    return EXIT_UNREADABLE;
+}
+
+static void tree_free(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++)
+        free(tree->traces[i].path);
+    free(tree->traces);
+    *tree = (struct tree){.count = 0};
+}
+
+/* ---- The ranks of a folder ---- */
+
+/* The traces of one folder are those of a job, whose ranks are matched once, for all of them. Each
+ * still gets its date and clock alone. */
+
+/* The job that was asked for last. Zeroed, there is none. */
+struct fleet_job {
+    const char *path; /* a trace of it; NULL: none */
+    struct trace_set set;
+    struct ranks ranks;
+    bool matched; /* else `set` and `ranks` are empty */
+};
+
+static bool same_folder(const char *a, const char *b)
+{
+    const char *end = strrchr(a, '/'), *other = strrchr(b, '/');
+    size_t bytes = end ? (size_t)(end - a) : 0;
+
+    return bytes == (other ? (size_t)(other - b) : 0) && !memcmp(a, b, bytes);
+}
+
+/* The traces of the folder of job->path. */
+static size_t list_paths(const struct fleet_job *job, const struct tree *tree, const char **paths)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < tree->count; i++) {
+        if (same_folder(job->path, tree->traces[i].path))
+            paths[count++] = tree->traces[i].path;
+    }
+    return count;
+}
+
+static void load(struct fleet_job *job, const struct tree *tree)
+{
+    const char **paths = calloc(tree->count, sizeof *paths);
+    size_t count = paths ? list_paths(job, tree, paths) : 0;
+
+    if (count > 1 && trace_set_open(paths, count, &job->set, NULL) == MP_OK) {
+        job->matched = export_match(&job->set, &job->ranks);
+        if (!job->matched)
+            trace_set_free(&job->set);
+    }
+    free(paths);
+}
+
+static void fleet_job_free(struct fleet_job *job)
+{
+    if (job->matched) {
+        ranks_free(&job->ranks);
+        trace_set_free(&job->set);
+    }
+    *job = (struct fleet_job){.path = NULL};
+}
+
+/* What is known of the ranks of the trace's folder, and the trace's number there. NULL: it is the
+ * only one, or nothing could be matched. */
+static const struct ranks *fleet_job_of(struct fleet_job *job, const struct tree *tree,
+                                        const char *path, uint32_t *process)
+{
+    if (!job->path || !same_folder(job->path, path)) {
+        fleet_job_free(job);
+        job->path = path;
+        load(job, tree);
+    }
+    for (size_t i = 0; job->matched && i < job->set.count; i++) {
+        *process = (uint32_t)i;
+        if (!strcmp(job->set.processes[i].path, path))
+            return &job->ranks;
+    }
+    return NULL;
+}
+
+/* ---- The lake ---- */
 
 #define MAX_TOLD 10 /* runs that are there already, by name */
 

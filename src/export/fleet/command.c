@@ -3,7 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "export/fleet/fleet.h"
+#include "export/exports.h"
 #include "export/lake/lake.h"
 
 #include "base/poison.h"

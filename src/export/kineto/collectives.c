@@ -4,11 +4,12 @@
  * What NCCL told of the calls comes first. Where it told nothing, the name of the kernel does, such
  * as ncclDevKernel_AllReduce_Sum_bf16_RING_LL or (before NCCL 2.18)
  * ncclKernel_AllReduce_RING_LL_Sum_float: group, sizes and sequence number are not in a name. */
+#include "export/kineto/state.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "export/kineto/state.h"
 #include "reports/ranks/ranks.h"
 
 #include "base/poison.h"

@@ -1,6 +1,6 @@
 /* The text of events. Numbers and times are written by hand: a stream of millions of events spends
  * most of its time here. */
-#include "export/kineto/events.h"
+#include "export/kineto/state.h"
 
 #include <math.h>
 #include <stdlib.h>

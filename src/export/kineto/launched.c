@@ -1,10 +1,18 @@
-/* A counting sort of the device's work by the call that launched it. */
-#include "export/kineto/launched.h"
+/* What comes from the event graph: what each call launched, and the iterations. */
+#include "export/kineto/state.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/reserve.h"
+
 #include "base/poison.h"
+
+/* ---- What calls launched ---- */
+
+/* A counting sort of the device's work by the call that launched it. */
 
 /* Host functions have a launch too, but they run on no stream. */
 static bool is_launched(const struct deps_activity *work)
@@ -97,4 +105,95 @@ bool kineto_launched_project(struct kineto_launched *launched, uint64_t thread, 
     for (uint32_t i = from; i < until; i++)
         project(launched, &deps->activities[launched->work[i]]);
     return true;
+}
+
+/* ---- Iterations ---- */
+
+/* Iterations as ProfilerStep#N, from which HTA takes them: on the thread that made it, and on each
+ * stream from its first work to its last. A program that has such ranges itself keeps its own. */
+
+#define NAME_BYTES 48
+
+static enum mp_status add_step(struct kineto *kineto, const struct export_row *row, uint64_t key)
+{
+    MP_TRY(mp_reserve((void **)&kineto->step_items, kineto->step_count, &kineto->step_capacity,
+                      sizeof *kineto->step_items));
+    MP_TRY(mp_map_put(&kineto->steps, key, (uint32_t)kineto->step_count));
+    kineto->step_items[kineto->step_count++] = (struct kineto_step){
+        .begin = row->start,
+        .end = row->start + row->duration,
+        .device = row->place->device,
+        .stream = row->place->stream,
+        .iteration = row->iteration,
+    };
+    return MP_OK;
+}
+
+enum mp_status kineto_note_step(struct kineto *kineto, const struct export_row *row)
+{
+    struct kineto_step *step;
+    uint64_t key;
+    uint32_t index;
+
+    if (!row->iteration || !row->place || !row->start || row->duration > INT64_MAX)
+        return MP_OK;
+    key = (uint64_t)row->iteration << 32 | row->place->id;
+    index = mp_map_get(&kineto->steps, key);
+    if (index == MP_MAP_ABSENT)
+        return add_step(kineto, row, key);
+    step = &kineto->step_items[index];
+    if (row->start < step->begin)
+        step->begin = row->start;
+    if (row->start + row->duration > step->end)
+        step->end = row->start + row->duration;
+    return MP_OK;
+}
+
+static void write_step(struct kineto *kineto, const char *category, uint32_t iteration,
+                       uint64_t process, int64_t thread, uint64_t begin, uint64_t end)
+{
+    struct events *events = &kineto->events;
+    char name[NAME_BYTES];
+
+    snprintf(name, sizeof name, "ProfilerStep#%" PRIu32, iteration);
+    event_begin(events, 'X', category);
+    event_literal_name(events, name);
+    event_place(events, process, thread);
+    event_time(events, begin);
+    event_duration(events, end - begin);
+    event_end(events);
+}
+
+/* The thread of an iteration; if that is not known, the first one. */
+static int64_t thread_of(const struct deps *deps, uint32_t lane)
+{
+    if (lane == DEPS_NONE)
+        lane = 0;
+    return lane < deps->thread_count ? (int64_t)deps->lanes[lane].tid : 0;
+}
+
+static void write_on_host(struct kineto *kineto, uint32_t iteration)
+{
+    const struct iteration *at = &kineto->analyses->iterations.items[iteration - 1];
+
+    write_step(kineto, "user_annotation", iteration, kineto->pid,
+               thread_of(&kineto->analyses->deps, at->thread), at->begin, at->host_end);
+}
+
+void kineto_write_steps(struct kineto *kineto)
+{
+    uint32_t last = 0;
+
+    if (kineto->own_steps || !kineto->analyses->known)
+        return;
+    for (size_t i = 0; i < kineto->step_count; i++) {
+        const struct kineto_step *step = &kineto->step_items[i];
+
+        write_step(kineto, "gpu_user_annotation", step->iteration, step->device,
+                   (int64_t)step->stream, step->begin - 1, step->end + 1);
+        if (step->iteration > last)
+            last = step->iteration;
+    }
+    for (uint32_t iteration = 1; iteration <= last; iteration++)
+        write_on_host(kineto, iteration);
 }

@@ -2,12 +2,157 @@
 #ifndef MP_EXPORT_KINETO_STATE_H
 #define MP_EXPORT_KINETO_STATE_H
 
+#include <miniprof/trace.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/data/arena.h"
+#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/status.h"
 #include "base/text/json_write.h"
-#include "export/common/format.h"
-#include "export/kineto/events.h"
-#include "export/kineto/facts.h"
-#include "export/kineto/launched.h"
+#include "export/format.h"
+#include "export/rows/rows.h"
+#include "profile/dense.h"
+#include "reports/deps/deps.h"
+#include "trace/codec/schema.h"
+
+/* ---- events.c ---- */
+
+/* Writes events of Chrome's trace format, one a line, without a JSON library's overhead.
+ *
+ *     event_begin(events, 'X', "kernel");
+ *     event_name(events, &row->name);
+ *     event_place(events, device, stream);
+ *     event_time(events, start);
+ *     event_duration(events, duration);
+ *     event_args(events);
+ *     event_number(events, "correlation", correlation);
+ *     event_end(events);
+ *
+ * Names are escaped once and kept by the number of the text. Text is collected and handed to the
+ * stream in pieces; failures of memory stick (events->text.status), those of writing are the
+ * stream's.
+ */
+
+struct events_text;
+
+/* Zeroed, it is empty. */
+struct events {
+    FILE *out;      /* not owned */
+    uint64_t shift; /* is added to times, modulo 2^64 */
+    uint64_t count; /* events */
+    bool in_args;   /* the arguments are open, and */
+    bool no_comma;  /* the next one is the first */
+    struct mp_buffer text;
+    struct mp_arena escaped;
+    struct events_text *texts; /* by number of the text */
+    size_t text_count, text_capacity;
+};
+
+void events_free(struct events *events);
+
+/* Hands all text to the stream. */
+void events_flush(struct events *events);
+
+/* `phase` is Chrome's: X complete, M metadata, i instant, s and f flow, C counter. Keys, categories
+ * and literals are written as they are. */
+void event_begin(struct events *events, char phase, const char *category);
+void event_name(struct events *events, const struct export_text *name); /* without one: "" */
+void event_literal_name(struct events *events, const char *name);
+void event_place(struct events *events, uint64_t process, int64_t thread);
+void event_time(struct events *events, uint64_t time);         /* ns of the recorder's clock */
+void event_duration(struct events *events, uint64_t duration); /* ns, two's complement */
+void event_id(struct events *events, uint64_t id);
+void event_literal(struct events *events, const char *text); /* such as ,"bp":"e" */
+void event_end(struct events *events);
+
+/* Opens the arguments, which event_end closes. */
+void event_args(struct events *events);
+void event_number(struct events *events, const char *key, uint64_t number);
+void event_signed(struct events *events, const char *key, int64_t number);
+void event_real(struct events *events, const char *key,
+                double number); /* 6 digits; null unless finite */
+void event_word(struct events *events, const char *key, const char *literal);
+void event_text(struct events *events, const char *key, const char *text, size_t bytes);
+void event_three(struct events *events, const char *key, const uint32_t numbers[3]);
+
+/* ---- definitions.c ---- */
+
+/* Definitions that rows refer to and that the rows of an export do not carry: properties of
+ * devices, devices of contexts, priorities of streams, APIs of functions. A short pass of its own.
+ */
+
+struct kineto_function {
+    uint32_t cbid;
+    bool driver;
+};
+
+struct kineto_facts {
+    struct mp_row_device *devices; /* in the order of the trace; owned */
+    size_t device_count, device_capacity;
+    struct mp_map contexts;   /* CUPTI's id -> ordinal */
+    struct mp_map priorities; /* context and stream -> priority + KINETO_PRIORITY_ZERO */
+    struct dense functions;   /* of struct kineto_function */
+};
+
+#define KINETO_PRIORITY_ZERO 0x40000000
+
+/* MP_ERR_IO, MP_ERR_MEMORY; kineto_facts_free is due in any case. */
+enum mp_status kineto_facts_load(struct kineto_facts *facts, struct mp_trace *trace,
+                                 struct mp_error *error);
+void kineto_facts_free(struct kineto_facts *facts);
+
+/* NULL: not in the trace. */
+const struct mp_row_device *kineto_facts_device(const struct kineto_facts *facts, uint64_t ordinal);
+
+/* The device of a context; 0 if the trace does not say. */
+uint64_t kineto_facts_device_of(const struct kineto_facts *facts, uint64_t context);
+
+/* Whether the priority of a stream is known. */
+bool kineto_facts_priority(const struct kineto_facts *facts, uint64_t context, uint64_t stream,
+                           int64_t *priority);
+
+/* ---- launched.c ---- */
+
+/* What each call launched, from the event graph, so that flows begin at calls that launched
+ * something and an NVTX range can be shown on the streams on which its work ran.
+ *
+ *     calls   | 0 | 1 | 2 |          first  0 0 2 5
+ *     work    | a b | c d e |        call 1 launched a and b, call 2 launched c, d and e
+ *
+ * The calls of a thread stand together in the graph, in order of time; so does, here, all that a
+ * thread launched in a stretch of time.
+ */
+
+/* Zeroed, it knows of nothing. */
+struct kineto_launched {
+    const struct deps *deps;            /* not owned; NULL: nothing is known */
+    uint32_t *first;                    /* by call's piece, and one more; owned */
+    uint32_t *work;                     /* activities; owned */
+    struct mp_map threads;              /* the trace's number -> lane */
+    struct kineto_projected *projected; /* by lane; owned */
+};
+
+/* What lies on one stream. */
+struct kineto_projected {
+    uint64_t begin; /* ns; of the first work */
+    uint64_t end;   /* of the last; 0: nothing */
+};
+
+/* MP_ERR_MEMORY; kineto_launched_free is due in any case. `deps` must live as long. */
+enum mp_status kineto_launched_build(struct kineto_launched *launched, const struct deps *deps);
+void kineto_launched_free(struct kineto_launched *launched);
+
+/* Whether the call, an activity of the graph, launched anything. */
+bool kineto_launched_any(const struct kineto_launched *launched, uint32_t call);
+
+/* Fills in `projected` with the work that a thread launched by calls that began in a stretch of
+ * time. Returns false if there is none. */
+bool kineto_launched_project(struct kineto_launched *launched, uint64_t thread, uint64_t begin,
+                             uint64_t end);
+
+/* ---- The state ---- */
 
 /* The work of one iteration on one stream. */
 struct kineto_step {
@@ -46,19 +191,10 @@ struct kineto {
     struct mp_map introduced; /* threads, streams and devices that have a name in the file */
 };
 
-/* ---- head.c: what stands around the events ---- */
-
-void kineto_write_head(struct kineto *kineto);
-void kineto_write_tail(struct kineto *kineto);
-
 /* The rank in the job of a process of the set; its number, if it does not say. */
 uint64_t kineto_rank(const struct trace_set *set, size_t number);
 
-/* ---- samples.c: counters over time ---- */
-
-enum mp_status kineto_write_samples(struct kineto *kineto, struct mp_error *error);
-
-/* ---- introduce.c: names of processes, threads, streams ---- */
+/* ---- definitions.c: names of processes, threads and streams ---- */
 
 enum mp_status kineto_introduce_process(struct kineto *kineto);
 enum mp_status kineto_introduce_thread(struct kineto *kineto, const struct export_thread *thread);
@@ -67,14 +203,15 @@ enum mp_status kineto_introduce_stream(struct kineto *kineto, uint64_t device, i
 /* The row of a device below its streams on which calls wait for a stream; -1: for no stream. */
 int64_t kineto_sync_row(int64_t stream);
 
-/* ---- work.c, host.c, sync.c, metrics.c: rows ---- */
+/* ---- work.c, host.c: rows ---- */
 
 enum mp_status kineto_write_work(struct kineto *kineto, const struct export_row *row);
 enum mp_status kineto_write_host(struct kineto *kineto, const struct export_row *row);
 enum mp_status kineto_write_sync(struct kineto *kineto, const struct export_row *row);
 enum mp_status kineto_write_metric(struct kineto *kineto, const struct export_row *row);
+enum mp_status kineto_write_samples(struct kineto *kineto, struct mp_error *error);
 
-/* ---- steps.c: iterations ---- */
+/* ---- launched.c: iterations ---- */
 
 /* Takes note of work that belongs to an iteration. */
 enum mp_status kineto_note_step(struct kineto *kineto, const struct export_row *row);

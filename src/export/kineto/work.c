@@ -1,8 +1,13 @@
-/* What ran on a GPU: kernels, copies, sets, and graphs that were recorded as a whole. */
+/* What ran on a GPU: kernels, copies, sets, and graphs that were recorded as a whole; and counters
+ * below the GPUs.
+ */
+#include "export/kineto/state.h"
+
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "export/kineto/state.h"
 #include "profile/names/names.h"
 #include "reports/kernels/kernels.h"
 
@@ -213,4 +218,56 @@ enum mp_status kineto_write_work(struct kineto *kineto, const struct export_row 
     write_flow_end(kineto, row);
     MP_TRY(kineto_note_step(kineto, row));
     return kineto->events.text.status;
+}
+
+/* ---- Counters ---- */
+
+/* Metrics of single kernels (`--metrics`), and what was sampled over time. */
+
+#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
+
+enum mp_status kineto_write_metric(struct kineto *kineto, const struct export_row *row)
+{
+    struct events *events = &kineto->events;
+    union {
+        uint64_t bits;
+        double real;
+    } value = {.bits = CELL(metric_value, value)};
+    char place[64];
+
+    if (!isfinite(value.real))
+        return MP_OK;
+    snprintf(place, sizeof place, ",\"pid\":\"GPU %" PRIu64 " Counters\",\"tid\":0",
+             row->place ? row->place->device : 0);
+    event_begin(events, 'C', "hardware_counters");
+    event_name(events, &row->name);
+    event_literal(events, place);
+    event_time(events, row->start);
+    event_args(events);
+    event_real(events, "", value.real);
+    event_end(events);
+    return events->text.status;
+}
+
+static enum mp_status write_sample(void *context, const struct export_sample *sample)
+{
+    struct events *events = context;
+    const struct export_text name = {.text = sample->name, .bytes = strlen(sample->name)};
+    char place[64];
+
+    snprintf(place, sizeof place, ",\"pid\":\"GPU %" PRIu64 " Counters\",\"tid\":0",
+             sample->device);
+    event_begin(events, 'C', "hardware_counters");
+    event_name(events, &name);
+    event_literal(events, place);
+    event_time(events, sample->start);
+    event_args(events);
+    event_real(events, "", sample->value);
+    event_end(events);
+    return events->text.status;
+}
+
+enum mp_status kineto_write_samples(struct kineto *kineto, struct mp_error *error)
+{
+    return export_samples(kineto->process, write_sample, &kineto->events, error);
 }

@@ -1,20 +1,38 @@
 /* Inside of the fleet layout: what the files of this folder share.
  *
- *     lake.c      the format, and which row goes where
- *     place.c     the folder of a run, and its id
- *     sums.c      kernels and calls added up by name, as their rows come
- *     summary.c   tables of the summary tier
- *     layers.c    and its layers
- *     collectives.c  NCCL's operations by communicator and function
+ *     lake.c      the format, and which row goes where; the folder of a run, and its id
+ *     sums.c      kernels, calls and NCCL's operations, added up as their rows come
+ *     summary.c   tables of the summary tier: the run, iterations, advice, layers
  *     events.c    tables of rows
  */
 #ifndef MP_EXPORT_LAKE_BUILD_H
 #define MP_EXPORT_LAKE_BUILD_H
 
 #include "base/data/map.h"
-#include "export/common/format.h"
-#include "export/lake/schema.h"
+#include "export/format.h"
+#include "export/lake/tables.def"
+#include "export/tables/tables.h"
 #include "trace/codec/schema.h"
+
+/* ---- The tables (tables.def) by number, and the columns of each ---- */
+
+#define LAKE_INDEX_ENTRY(table, name) LAKE_##table,
+enum lake_table { LAKE_TABLES(LAKE_INDEX_ENTRY) LAKE_TABLE_COUNT };
+#undef LAKE_INDEX_ENTRY
+
+#define LAKE_FIRST_EVENTS LAKE_KERNEL /* before it stands the summary tier */
+
+/* LAKE_KERNEL_start_ns and so on: the place of a column in its table. */
+#define LAKE_COLUMN_ENTRY(table, column, type, null) LAKE_##table##_##column,
+#define LAKE_COLUMN_ENUM(table, name)                                                              \
+    enum lake_##table{LAKE_COLUMNS_##table(LAKE_COLUMN_ENTRY) LAKE_##table##_COLUMNS};
+LAKE_TABLES(LAKE_COLUMN_ENUM)
+#undef LAKE_COLUMN_ENUM
+#undef LAKE_COLUMN_ENTRY
+
+extern const struct tables_table lake_tables[LAKE_TABLE_COUNT];
+
+/* ---- The state ---- */
 
 #define LAKE_ID_BYTES   40
 #define LAKE_DATE_BYTES 16
@@ -64,11 +82,6 @@ static inline struct tables_cell lake_some(uint64_t number)
     return number ? TABLES_NUMBER(number) : (struct tables_cell){.kind = TABLES_CELL_NONE};
 }
 
-/* ---- place.c ---- */
-
-/* Finds run, date, job and rank, and opens the tables in a folder of their own. */
-enum mp_status lake_open_run(struct lake *lake, struct mp_error *error);
-
 /* ---- sums.c ---- */
 
 /* Adds a row. The sums go to the two tables when the process ends. */
@@ -76,22 +89,17 @@ enum mp_status lake_add(struct lake *lake, const struct export_row *row);
 enum mp_status lake_put_sums(struct lake *lake);
 void lake_forget_sums(struct lake *lake);
 
-/* ---- summary.c ---- */
-
-enum mp_status lake_put_summary(struct lake *lake, struct mp_error *error);
-
-/* ---- layers.c ---- */
-
-enum mp_status lake_put_layers(struct lake *lake, struct mp_error *error);
-
-/* ---- collectives.c ---- */
-
 /* Reads the process's calls of NCCL. A row of a kernel adds what it carries to the sums, which go
  * to their table when the process ends. */
 enum mp_status lake_open_collectives(struct lake *lake, struct mp_error *error);
 enum mp_status lake_add_collectives(struct lake *lake, const struct export_row *row);
 enum mp_status lake_put_collectives(struct lake *lake);
 void lake_forget_collectives(struct lake *lake);
+
+/* ---- summary.c ---- */
+
+enum mp_status lake_put_summary(struct lake *lake, struct mp_error *error);
+enum mp_status lake_put_layers(struct lake *lake, struct mp_error *error);
 
 /* ---- events.c ---- */
 

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "base/data/buffer.h"
-#include "export/common/format.h"
+#include "export/format.h"
 
 #define LAKE_MAX_NAME 127 /* bytes of a job's or host's name in the path; more are cut off */
 
@@ -26,7 +26,5 @@ bool lake_is_plain(char character);
 /* Makes the folders of `path` that end at a `/` after the first `from` bytes. New ones get `mode`,
  * whatever the umask. Others may make them at the same time. MP_ERR_IO; `path` is as it was. */
 enum mp_status lake_make_folders(char *path, size_t from, mode_t mode, struct mp_error *error);
-
-extern const struct export_format export_parquet;
 
 #endif

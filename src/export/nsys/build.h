@@ -1,13 +1,13 @@
-/* Inside of nsys's exports: what the files of this folder share.
+/* Inside of Nsight Systems' own exports, for which its users have scripts: `nsys export --type
+ * sqlite` and `parquetdir`. docs/export.md says what is in them.
  *
- *     nsys.c        the two formats, and which row goes where
- *     target.c      what stands once for a session, host, process and GPU
- *     rows.c        rows of the GPU's work and of calls
- *     host_rows.c   rows of NVTX, waits and memory
- *     callchains.c  stacks of calls
- *     payloads.c    extended payloads of NVTX
- *     strings.c     numbers of texts; the short name of a kernel
- *     schema.c      the tables and enumerations as data
+ *     nsys.c      the two formats; sampled counters
+ *     target.c    the tables as data; what stands once for a session, host, process and GPU; texts
+ *     rows.c      rows of the GPU's work, of calls with their stacks, of NVTX, waits and memory
+ *     payloads.c  extended payloads of NVTX
+ *
+ * All processes go into one file, as nsys does for a session. Each has a globalPid of its own, and
+ * each host another hardware id in it. Times count from the earliest record of the export.
  */
 #ifndef MP_EXPORT_NSYS_BUILD_H
 #define MP_EXPORT_NSYS_BUILD_H
@@ -16,10 +16,31 @@
 
 #include "base/data/buffer.h"
 #include "base/data/map.h"
-#include "export/common/format.h"
-#include "export/nsys/schema.h"
+#include "export/format.h"
+#include "export/nsys/tables.def"
+#include "export/tables/tables.h"
 #include "profile/stacks/call_stacks.h"
 #include "trace/codec/schema.h"
+
+/* ---- The tables (tables.def) by number, and the columns of each ---- */
+
+#define NSYS_SCHEMA_VERSION "3.28.1"
+
+#define NSYS_INDEX_ENTRY(table, name) NSYS_##table,
+enum nsys_table { NSYS_TABLES(NSYS_INDEX_ENTRY) NSYS_TABLE_COUNT };
+#undef NSYS_INDEX_ENTRY
+
+/* NSYS_KERNEL_start and so on: the place of a column in its table. */
+#define NSYS_COLUMN_ENTRY(table, column, type, null) NSYS_##table##_##column,
+#define NSYS_COLUMN_ENUM(table, name)                                                              \
+    enum nsys_##table{NSYS_COLUMNS_##table(NSYS_COLUMN_ENTRY) NSYS_##table##_COLUMNS};
+NSYS_TABLES(NSYS_COLUMN_ENUM)
+#undef NSYS_COLUMN_ENUM
+#undef NSYS_COLUMN_ENTRY
+
+extern const struct tables_table nsys_tables[NSYS_TABLE_COUNT];
+
+/* ---- The state ---- */
 
 /* A text of the process that comes: its numbers in StringIds; 0: none yet. */
 struct nsys_text {
@@ -70,11 +91,7 @@ static inline struct tables_cell nsys_memory_kind(uint64_t kind)
     return TABLES_NUMBER(kind >= 1 && kind <= 7 ? kind - 1 : 7);
 }
 
-/* ---- schema.c ---- */
-
-enum mp_status nsys_put_enums(struct tables *tables);
-
-/* ---- strings.c ---- */
+/* ---- target.c ---- */
 
 /* The number of a text in StringIds, which gets it if it is new. */
 enum mp_status nsys_string(struct nsys *nsys, const char *text, size_t bytes, uint32_t *id);
@@ -82,8 +99,6 @@ enum mp_status nsys_text_id(struct nsys *nsys, const struct export_text *text, u
 
 /* The number of the name of a kernel without namespaces, template arguments and parameters. */
 enum mp_status nsys_short_id(struct nsys *nsys, const struct export_text *text, uint32_t *id);
-
-/* ---- target.c ---- */
 
 /* The session; before the first process. The process; its GPUs. */
 enum mp_status nsys_begin_session(struct nsys *nsys, const struct export_process *process);
@@ -93,17 +108,9 @@ enum mp_status nsys_begin_process(struct nsys *nsys, const struct export_process
 enum mp_status nsys_thread(struct nsys *nsys, const struct export_row *row,
                            struct tables_cell *cell);
 
-/* ---- callchains.c ---- */
-
-/* The stacks of the process that begins; of one that has ended. */
-enum mp_status nsys_begin_callchains(struct nsys *nsys, struct mp_error *error);
-void nsys_end_callchains(struct nsys *nsys);
-
-/* The callchainId of a call; NULL without a stack. */
-enum mp_status nsys_callchain(struct nsys *nsys, uint64_t correlation, struct tables_cell *cell);
 /* ---- payloads.c ---- */
 
-/* Those of the process, in place of the last one's. */
+/* Reads the payloads of the process and forgets those of the one before it. */
 enum mp_status nsys_load_payloads(struct nsys *nsys, struct mp_error *error);
 void nsys_forget_payloads(struct nsys *nsys);
 
@@ -111,12 +118,11 @@ void nsys_forget_payloads(struct nsys *nsys);
 enum mp_status nsys_put_payload(struct nsys *nsys, const struct export_row *row,
                                 struct tables_cell *cell);
 
-/* ---- samples.c ---- */
+/* ---- rows.c ---- */
 
-/* The sampled counters of the process. */
-enum mp_status nsys_put_samples(struct nsys *nsys, struct mp_error *error);
-
-/* ---- rows.c, host_rows.c ---- */
+/* Reads the stacks of calls of the process that begins; forgets those of one that has ended. */
+enum mp_status nsys_begin_callchains(struct nsys *nsys, struct mp_error *error);
+void nsys_end_callchains(struct nsys *nsys);
 
 typedef enum mp_status nsys_row(struct nsys *nsys, const struct export_row *row);
 

@@ -3,6 +3,8 @@
  * since rows of `payload` stand apart from the events that they belong to. Memory: 24 bytes a
  * value.
  */
+#include "export/nsys/build.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 
 #include "base/data/hash.h"
 #include "base/data/reserve.h"
-#include "export/nsys/build.h"
 #include "profile/reading.h"
 
 #include "base/poison.h"

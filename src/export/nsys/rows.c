@@ -1,11 +1,71 @@
-/* Rows of the GPU's work, of unified memory, of calls, and of what calls synchronised. */
+/* Rows of the GPU's work, of unified memory, of calls and what they synchronised; of NVTX, waits
+ * and memory.
+ */
+#include "export/nsys/build.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "export/nsys/build.h"
-
 #include "base/poison.h"
+
+/* ---- Stacks of calls ---- */
+
+/* A row for each frame of each stack, the innermost with depth 0. */
+
+static enum mp_status put_frame(struct nsys *nsys, uint32_t id, uint32_t depth, uint32_t stack)
+{
+    const struct call_stacks *stacks = &nsys->stacks;
+    const struct stack_frame *frame = call_stacks_frame(stacks, stack);
+    const char *file = call_stacks_code(stacks, frame)->file;
+    struct tables_cell cells[NSYS_CALLCHAINS_COLUMNS] = {{.kind = 0}};
+    uint32_t symbol, module;
+
+    mp_buffer_clear(&nsys->text);
+    call_stacks_put_frame(&nsys->text, stacks, frame, false);
+    MP_TRY(nsys->text.status);
+    MP_TRY(nsys_string(nsys, (const char *)nsys->text.data, nsys->text.size, &symbol));
+    MP_TRY(nsys_string(nsys, file ? file : "", file ? strlen(file) : 0, &module));
+    cells[NSYS_CALLCHAINS_id] = TABLES_NUMBER(id);
+    cells[NSYS_CALLCHAINS_symbol] = TABLES_NUMBER(symbol);
+    cells[NSYS_CALLCHAINS_module] = TABLES_NUMBER(module);
+    cells[NSYS_CALLCHAINS_stackDepth] = TABLES_NUMBER(depth);
+    return tables_put(nsys->tables, NSYS_CALLCHAINS, cells);
+}
+
+static enum mp_status put_callchain(struct nsys *nsys, uint64_t correlation,
+                                    struct tables_cell *cell)
+{
+    uint32_t stack = call_stacks_of_call(&nsys->stacks, correlation);
+    uint32_t id = stack ? mp_map_get(&nsys->callchains, stack) : 0;
+
+    if (id == MP_MAP_ABSENT) {
+        id = ++nsys->callchain;
+        MP_TRY(mp_map_put(&nsys->callchains, stack, id));
+        for (uint32_t depth = 0; stack && depth < CALL_STACKS_DEPTH;
+             stack = call_stacks_caller(&nsys->stacks, stack))
+            MP_TRY(put_frame(nsys, id, depth++, stack));
+    }
+    *cell = nsys_some(id);
+    return MP_OK;
+}
+
+void nsys_end_callchains(struct nsys *nsys)
+{
+    if (nsys->stacks_loaded)
+        call_stacks_free(&nsys->stacks);
+    nsys->stacks_loaded = false;
+    mp_map_clear(&nsys->callchains);
+}
+
+enum mp_status nsys_begin_callchains(struct nsys *nsys, struct mp_error *error)
+{
+    nsys_end_callchains(nsys);
+    nsys->stacks_loaded = true;
+    return call_stacks_load(&nsys->stacks, nsys->process->trace, error);
+}
+
+/* ---- Work, calls ---- */
 
 #define NO_ID UINT32_MAX /* of a device or stream */
 
@@ -208,7 +268,7 @@ enum mp_status nsys_put_call(struct nsys *nsys, const struct export_row *row)
     cells[NSYS_RUNTIME_correlationId] = nsys_some(row->correlation);
     cells[NSYS_RUNTIME_nameId] = TABLES_NUMBER(name);
     cells[NSYS_RUNTIME_returnValue] = TABLES_NUMBER(NSYS_CELL(row, call, result));
-    MP_TRY(nsys_callchain(nsys, row->correlation, &cells[NSYS_RUNTIME_callchainId]));
+    MP_TRY(put_callchain(nsys, row->correlation, &cells[NSYS_RUNTIME_callchainId]));
     return tables_put(nsys->tables, NSYS_RUNTIME, cells);
 }
 
@@ -251,4 +311,149 @@ enum mp_status nsys_put_sync(struct nsys *nsys, const struct export_row *row)
     cells[NSYS_SYNCHRONIZATION_syncType] = TABLES_NUMBER(kind);
     cells[NSYS_SYNCHRONIZATION_eventId] = TABLES_NUMBER(NSYS_CELL(row, sync, event));
     return tables_put(nsys->tables, NSYS_SYNCHRONIZATION, cells);
+}
+
+/* ---- NVTX, waits, memory ---- */
+
+#define NO_ID UINT32_MAX /* of a device or stream */
+
+enum event_type { EVENT_MARK = 34, EVENT_PUSH_POP = 59, EVENT_START_END = 60, EVENT_DOMAIN = 75 };
+
+#define CLASS_OS_RUNTIME 27
+
+static enum mp_status put_nvtx_event(struct nsys *nsys, struct tables_cell *cells)
+{
+    cells[NSYS_NVTX_eventId] = TABLES_NUMBER(++nsys->event);
+    return tables_put(nsys->tables, NSYS_NVTX, cells);
+}
+
+/* The number of the row's domain, 0 the default one. A new one has a row of its own. */
+static enum mp_status find_domain(struct nsys *nsys, const struct export_row *row,
+                                  struct tables_cell *number)
+{
+    struct tables_cell cells[NSYS_NVTX_COLUMNS] = {{.kind = 0}};
+    uint32_t before = nsys->domains.count;
+    uint32_t domain = 0;
+
+    if (row->domain.text) {
+        domain = mp_intern_add(&nsys->domains, row->domain.text, row->domain.bytes);
+        if (!domain)
+            return MP_ERR_MEMORY;
+    }
+    *number = TABLES_NUMBER(domain);
+    if (domain <= before)
+        return MP_OK;
+    MP_TRY(nsys_thread(nsys, row, &cells[NSYS_NVTX_globalTid]));
+    cells[NSYS_NVTX_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
+    cells[NSYS_NVTX_eventType] = TABLES_NUMBER(EVENT_DOMAIN);
+    cells[NSYS_NVTX_text] = TABLES_WORDS(row->domain.text, row->domain.bytes);
+    cells[NSYS_NVTX_domainId] = *number;
+    return put_nvtx_event(nsys, cells);
+}
+
+static void fill_payload(const struct export_row *row, struct tables_cell *cells)
+{
+    uint64_t bits = NSYS_CELL(row, nvtx, payload);
+    uint32_t low = (uint32_t)bits;
+    struct tables_cell real = {.kind = TABLES_CELL_REAL};
+    float value;
+
+    switch (NSYS_CELL(row, nvtx, payload_type)) {
+    case MP_payload_type_uint64:
+        cells[NSYS_NVTX_uint64Value] = TABLES_NUMBER(bits);
+        break;
+    case MP_payload_type_int64:
+        cells[NSYS_NVTX_int64Value] = TABLES_NUMBER(bits);
+        break;
+    case MP_payload_type_uint32:
+        cells[NSYS_NVTX_uint32Value] = TABLES_NUMBER(low);
+        break;
+    case MP_payload_type_int32:
+        cells[NSYS_NVTX_int32Value] = TABLES_NUMBER((int32_t)low);
+        break;
+    case MP_payload_type_double:
+        memcpy(&real.real, &bits, sizeof bits);
+        cells[NSYS_NVTX_doubleValue] = real;
+        break;
+    case MP_payload_type_float:
+        memcpy(&value, &low, sizeof low);
+        real.real = value;
+        cells[NSYS_NVTX_floatValue] = real;
+        break;
+    default:
+        break;
+    }
+}
+
+/* A trace does not say which messages were registered strings, so all are in `text`. */
+enum mp_status nsys_put_nvtx(struct nsys *nsys, const struct export_row *row)
+{
+    struct tables_cell cells[NSYS_NVTX_COLUMNS] = {{.kind = 0}};
+    bool mark = row->kind == EXPORT_MARK;
+    uint64_t message = NSYS_CELL(row, nvtx, name);
+
+    MP_TRY(find_domain(nsys, row, &cells[NSYS_NVTX_domainId]));
+    MP_TRY(nsys_thread(nsys, row, &cells[NSYS_NVTX_globalTid]));
+    cells[NSYS_NVTX_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
+    if (!mark)
+        cells[NSYS_NVTX_end] = TABLES_NUMBER(nsys_time(nsys, row->start + row->duration));
+    cells[NSYS_NVTX_eventType] = TABLES_NUMBER(mark          ? EVENT_MARK
+                                               : row->pushed ? EVENT_PUSH_POP
+                                                             : EVENT_START_END);
+    if (!mark && !row->pushed)
+        cells[NSYS_NVTX_rangeId] = TABLES_NUMBER(NSYS_CELL(row, nvtx, range));
+    cells[NSYS_NVTX_category] = nsys_some(NSYS_CELL(row, nvtx, category));
+    cells[NSYS_NVTX_color] = nsys_some(NSYS_CELL(row, nvtx, color));
+    if (message)
+        cells[NSYS_NVTX_text] = TABLES_WORDS(row->name.text, row->name.bytes);
+    fill_payload(row, cells);
+    MP_TRY(nsys_put_payload(nsys, row, &cells[NSYS_NVTX_jsonText]));
+    return put_nvtx_event(nsys, cells);
+}
+
+enum mp_status nsys_put_wait(struct nsys *nsys, const struct export_row *row)
+{
+    struct tables_cell cells[NSYS_OSRT_COLUMNS] = {{.kind = 0}};
+    uint32_t name;
+
+    MP_TRY(nsys_text_id(nsys, &row->name, &name));
+    MP_TRY(nsys_thread(nsys, row, &cells[NSYS_OSRT_globalTid]));
+    cells[NSYS_OSRT_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
+    cells[NSYS_OSRT_end] = TABLES_NUMBER(nsys_time(nsys, row->start + row->duration));
+    cells[NSYS_OSRT_eventClass] = TABLES_NUMBER(CLASS_OS_RUNTIME);
+    cells[NSYS_OSRT_nameId] = TABLES_NUMBER(name);
+    return tables_put(nsys->tables, NSYS_OSRT, cells);
+}
+
+enum mp_status nsys_put_memory(struct nsys *nsys, const struct export_row *row)
+{
+    struct tables_cell cells[NSYS_MEMORY_COLUMNS] = {{.kind = 0}};
+    uint64_t device = NSYS_CELL(row, memory, device);
+    uint64_t kind = NSYS_CELL(row, memory, kind);
+    uint64_t operation = NSYS_CELL(row, memory, operation);
+
+    if (operation != MP_memory_operation_allocate && operation != MP_memory_operation_release)
+        return MP_OK;
+    cells[NSYS_MEMORY_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
+    cells[NSYS_MEMORY_globalPid] = TABLES_NUMBER(nsys->global_pid);
+    cells[NSYS_MEMORY_deviceId] = TABLES_NUMBER(device == NO_ID ? 0 : device);
+    cells[NSYS_MEMORY_contextId] = TABLES_NUMBER(NSYS_CELL(row, memory, context));
+    cells[NSYS_MEMORY_address] = TABLES_NUMBER(NSYS_CELL(row, memory, address));
+    cells[NSYS_MEMORY_pc] = TABLES_NUMBER(NSYS_CELL(row, memory, pc));
+    cells[NSYS_MEMORY_bytes] = TABLES_NUMBER(NSYS_CELL(row, memory, bytes));
+    cells[NSYS_MEMORY_memKind] = nsys_memory_kind(kind);
+    cells[NSYS_MEMORY_memoryOperationType] =
+        TABLES_NUMBER(operation == MP_memory_operation_release);
+    cells[NSYS_MEMORY_correlationId] = nsys_some(row->correlation);
+    if (NSYS_CELL(row, memory, asynchronous))
+        cells[NSYS_MEMORY_streamId] = TABLES_NUMBER(NSYS_CELL(row, memory, stream));
+    if (NSYS_CELL(row, memory, pool_type) == 1) {
+        cells[NSYS_MEMORY_localMemoryPoolAddress] = nsys_some(NSYS_CELL(row, memory, pool));
+        cells[NSYS_MEMORY_localMemoryPoolSize] = TABLES_NUMBER(NSYS_CELL(row, memory, pool_size));
+        cells[NSYS_MEMORY_localMemoryPoolUtilizedSize] =
+            TABLES_NUMBER(NSYS_CELL(row, memory, pool_used));
+    } else if (NSYS_CELL(row, memory, pool_type) == 2) {
+        cells[NSYS_MEMORY_importedMemoryPoolAddress] = nsys_some(NSYS_CELL(row, memory, pool));
+    }
+    return tables_put(nsys->tables, NSYS_MEMORY, cells);
 }

@@ -1,13 +1,184 @@
-/* What stands once for a session, a host, a process and a GPU. */
+/* What stands once for a session, a host, a process and a GPU; and nsys's tables as data. */
+#include "export/nsys/build.h"
+
 #include <string.h>
 #include <time.h>
 
+#include "base/data/reserve.h"
 #include "base/text/utf8.h"
-#include "export/common/uuid.h"
-#include "export/nsys/build.h"
+#include "export/rows/rows.h"
+#include "profile/common/source_names.h"
 #include "profile/reading.h"
 
 #include "base/poison.h"
+
+/* ---- The tables, and the values of enumerations ---- */
+
+#define NULL_NULLED                        0
+#define NULL_FULL                          TABLES_REQUIRED
+#define NULL_KEY                           (TABLES_REQUIRED | TABLES_KEY)
+#define COLUMN_OF(table, name, type, null) {#name, TABLES_##type, NULL_##null},
+#define COLUMN_ARRAY(table, name)                                                                  \
+    static const struct tables_column columns_##table[] = {NSYS_COLUMNS_##table(COLUMN_OF)};
+NSYS_TABLES(COLUMN_ARRAY)
+
+#define TABLE_OF(table, name) {#name, columns_##table, NSYS_##table##_COLUMNS},
+const struct tables_table nsys_tables[NSYS_TABLE_COUNT] = {NSYS_TABLES(TABLE_OF)};
+
+#define COPY(value, name, label)                                                                   \
+    {                                                                                              \
+        NSYS_ENUM_CUDA_MEMCPY_OPER, value, "CUDA_MEMCPY_KIND_" name, label                         \
+    }
+#define MEMORY(value, name, label)                                                                 \
+    {                                                                                              \
+        NSYS_ENUM_CUDA_MEM_KIND, value, "CUDA_MEMOPR_MEMORY_KIND_" name, label                     \
+    }
+#define OPERATION(value, name, label)                                                              \
+    {                                                                                              \
+        NSYS_ENUM_CUDA_DEV_MEM_EVENT_OPER, value, "CUDA_DEV_MEM_EVENT_OPR_" name, label            \
+    }
+#define SYNC(value, name, label)                                                                   \
+    {                                                                                              \
+        NSYS_ENUM_CUPTI_SYNC_TYPE, value, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_" name, label       \
+    }
+#define ACCESS(value, name, label)                                                                 \
+    {                                                                                              \
+        NSYS_ENUM_CUDA_UNIF_MEM_ACCESS_TYPE, value,                                                \
+            "CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_" name, label                               \
+    }
+#define EVENT(value, name)                                                                         \
+    {                                                                                              \
+        NSYS_ENUM_NSYS_EVENT_TYPE, value, name, name                                               \
+    }
+#define CLASS(value, name, label)                                                                  \
+    {                                                                                              \
+        NSYS_ENUM_NSYS_EVENT_CLASS, value, "TRACE_PROCESS_EVENT_" name, label                      \
+    }
+
+static const struct {
+    uint16_t table;
+    uint16_t value;
+    const char *name, *label;
+} values[] = {
+    COPY(0, "UNKNOWN", "Unknown"),
+    COPY(1, "HTOD", "Host-to-Device"),
+    COPY(2, "DTOH", "Device-to-Host"),
+    COPY(3, "HTOA", "Host-to-Array"),
+    COPY(4, "ATOH", "Array-to-Host"),
+    COPY(5, "ATOA", "Array-to-Array"),
+    COPY(6, "ATOD", "Array-to-Device"),
+    COPY(7, "DTOA", "Device-to-Array"),
+    COPY(8, "DTOD", "Device-to-Device"),
+    COPY(9, "HTOH", "Host-to-Host"),
+    COPY(10, "PTOP", "Peer-to-Peer"),
+    COPY(11, "UVM_HTOD", "Unified Host-to-Device"),
+    COPY(12, "UVM_DTOH", "Unified Device-to-Host"),
+    COPY(13, "UVM_DTOD", "Unified Device-to-Device"),
+    MEMORY(0, "PAGEABLE", "Pageable"),
+    MEMORY(1, "PINNED", "Pinned"),
+    MEMORY(2, "DEVICE", "Device"),
+    MEMORY(3, "ARRAY", "Array"),
+    MEMORY(4, "MANAGED", "Managed"),
+    MEMORY(5, "DEVICE_STATIC", "Device Static"),
+    MEMORY(6, "MANAGED_STATIC", "Managed Static"),
+    MEMORY(7, "UNKNOWN", "Unknown"),
+    OPERATION(0, "ALLOCATION", "Allocation"),
+    OPERATION(1, "DEALLOCATION", "Deallocation"),
+    SYNC(0, "UNKNOWN", "Unknown"),
+    SYNC(1, "EVENT_SYNCHRONIZE", "Event sync"),
+    SYNC(2, "STREAM_WAIT_EVENT", "Stream wait sync"),
+    SYNC(3, "STREAM_SYNCHRONIZE", "Stream sync"),
+    SYNC(4, "CONTEXT_SYNCHRONIZE", "Context sync"),
+    ACCESS(0, "UNKNOWN", "Unknown"),
+    ACCESS(1, "READ", "Read"),
+    ACCESS(2, "WRITE", "Write"),
+    ACCESS(3, "ATOMIC", "Atomic"),
+    ACCESS(4, "PREFETCH", "Prefetch"),
+    EVENT(33, "NvtxCategory"),
+    EVENT(34, "NvtxMark"),
+    EVENT(39, "NvtxThread"),
+    EVENT(59, "NvtxPushPopRange"),
+    EVENT(60, "NvtxStartEndRange"),
+    EVENT(75, "NvtxDomainCreate"),
+    EVENT(76, "NvtxDomainDestroy"),
+    CLASS(0, "CUDA_RUNTIME", "CUDA runtime"),
+    CLASS(1, "CUDA_DRIVER", "CUDA driver"),
+    CLASS(27, "OS_RUNTIME", "OS runtime"),
+};
+
+/* ---- schema.c ---- */
+static enum mp_status put_enums(struct tables *tables)
+{
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        const struct tables_cell cells[] = {
+            TABLES_NUMBER(values[i].value),
+            TABLES_WORDS(values[i].name, strlen(values[i].name)),
+            TABLES_WORDS(values[i].label, strlen(values[i].label)),
+        };
+
+        MP_TRY(tables_put(tables, values[i].table, cells));
+    }
+    return MP_OK;
+}
+
+/* ---- Texts ---- */
+
+/* nsys's tables refer to texts by number. A text is looked up once for each process. */
+
+enum mp_status nsys_string(struct nsys *nsys, const char *text, size_t bytes, uint32_t *id)
+{
+    uint32_t before = nsys->strings.count;
+
+    *id = mp_intern_add(&nsys->strings, text, bytes);
+    if (!*id)
+        return MP_ERR_MEMORY;
+    if (*id <= before)
+        return MP_OK;
+    return tables_put(nsys->tables, NSYS_STRINGS,
+                      (struct tables_cell[]){TABLES_NUMBER(*id), TABLES_WORDS(text, bytes)});
+}
+
+static enum mp_status known(struct nsys *nsys, const struct export_text *text,
+                            struct nsys_text **found)
+{
+    size_t before = nsys->text_capacity;
+
+    while (text->id >= nsys->text_capacity)
+        MP_TRY(mp_reserve((void **)&nsys->texts, nsys->text_capacity, &nsys->text_capacity,
+                          sizeof *nsys->texts));
+    if (nsys->text_capacity > before)
+        memset(nsys->texts + before, 0, (nsys->text_capacity - before) * sizeof *nsys->texts);
+    *found = &nsys->texts[text->id];
+    return MP_OK;
+}
+
+enum mp_status nsys_text_id(struct nsys *nsys, const struct export_text *text, uint32_t *id)
+{
+    struct nsys_text *found;
+
+    MP_TRY(known(nsys, text, &found));
+    if (!found->id)
+        MP_TRY(nsys_string(nsys, text->text, text->bytes, &found->id));
+    *id = found->id;
+    return MP_OK;
+}
+
+enum mp_status nsys_short_id(struct nsys *nsys, const struct export_text *text, uint32_t *id)
+{
+    struct nsys_text *found;
+    const char *name = text->text;
+    size_t bytes = 0;
+
+    MP_TRY(known(nsys, text, &found));
+    if (!found->short_id) {
+        if (*name != '[') /* `[unnamed kernel]` */
+            name = source_last_part(text->text, &bytes);
+        MP_TRY(nsys_string(nsys, bytes ? name : text->text, bytes ? bytes : text->bytes,
+                           &found->short_id));
+    }
+    *id = found->short_id;
+    return MP_OK;
+}
 
 #define VID_SHIFT 48 /* of host's numbers: 8 bits of hardware and 8 of the virtual machine */
 #define PID_SHIFT 24
@@ -79,7 +250,7 @@ enum mp_status nsys_begin_session(struct nsys *nsys, const struct export_process
     length = end - nsys->session;
     seconds = (time_t)(nsys->session / 1000000000);
     MP_TRY(put_meta(nsys));
-    MP_TRY(nsys_put_enums(nsys->tables));
+    MP_TRY(put_enums(nsys->tables));
     /* nsys has it in each file, and `nsys stats` reads it for each thread of a call. */
     MP_TRY(tables_begin(nsys->tables, NSYS_THREADS));
     times[NSYS_SESSION_START_TIME_utcEpochNs] = TABLES_NUMBER(nsys->session);

@@ -1,10 +1,15 @@
-/* The functions that need no SQLite. A build without SQLite has only this file and none.c. */
+/* What needs no SQLite. A build without SQLite has only this file of the folder, and
+ * ../no_sqlite.c.
+ */
 #include "export/nvvp/nvvp.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data/frame.h"
 #include "base/io.h"
+#include "export/nvvp/schema.h"
 
 #include "base/poison.h"
 
@@ -22,4 +27,40 @@ bool nvvp_is(const char *path)
          memcmp(bytes, magic, sizeof magic) == 0;
     close(fd);
     return is;
+}
+
+/* ---- Names of CUDA's functions by CUPTI's callback id ---- */
+
+/* The table (cbid_names.txt) is made from CUPTI's headers by tools/dev/make_cbid_names; the program
+ * has it packed. */
+
+extern const unsigned char cbid_frame[];
+extern const size_t cbid_frame_bytes;
+
+static char *all_names; /* kept; NULL: out of memory */
+
+static void unpack(void)
+{
+    size_t bytes;
+
+    all_names = mp_frame_unpack(cbid_frame, cbid_frame_bytes, &bytes);
+}
+
+const char *cbid_name(bool driver, uint64_t cbid, size_t *bytes)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const char *at;
+
+    pthread_once(&once, unpack);
+    if (!all_names)
+        return NULL;
+    at = strstr(all_names, "\n\n") + 2;
+    at = driver ? strstr(at, "\n\n") + 2 : at;
+    while (*at && *at != '\n') {
+        *bytes = strcspn(at, " \n");
+        if (!cbid--)
+            return *at == '-' ? NULL : at;
+        at += *bytes + 1;
+    }
+    return NULL;
 }

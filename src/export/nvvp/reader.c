@@ -1,11 +1,12 @@
-/* What both ways of reading a file need: the trace that is being written, rows with a limit, and
- * messages about a damaged file.
+/* What both ways of reading a file need: the trace that is being written, rows with a limit,
+ * messages about a damaged file, and rows of several tables in one order.
  */
+#include "export/nvvp/read.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "export/nvvp/nvvp.h"
-#include "export/nvvp/read.h"
 
 #include "base/poison.h"
 
@@ -79,4 +80,77 @@ enum mp_status nvvp_check_writer(const struct nvvp_reader *reader)
 enum mp_status nvvp_no_memory(const struct nvvp_reader *reader)
 {
     return mp_error_set(reader->error, MP_ERR_MEMORY, "no memory for '%.150s'", reader->db.path);
+}
+
+/* ---- Several tables in one order ---- */
+
+/* The row with the earliest time goes next; a table without times is read in the file's order. So
+ * the trace does not hold all of one table before all of the next. */
+
+#define MAX_SOURCES 32
+
+struct merge {
+    struct nvvp_reader *reader;
+    struct nvvp_source *live[MAX_SOURCES]; /* those that are not at their end */
+    size_t count;
+    enum mp_status (*read)(void *context, struct nvvp_source *);
+    void *context;
+};
+
+static enum mp_status merge_advance(struct merge *merge, struct nvvp_source *source)
+{
+    enum mp_status status = nvvp_next_row(merge->reader, source->statement, &source->rows);
+
+    source->at_end = status == MP_END;
+    if (source->at_end)
+        return MP_OK;
+    return status == MP_OK ? merge->read(merge->context, source) : status;
+}
+
+static struct nvvp_source *earliest(struct merge *merge)
+{
+    struct nvvp_source *first = NULL;
+
+    for (size_t i = 0; i < merge->count; i++) {
+        while (i < merge->count && merge->live[i]->at_end)
+            merge->live[i] = merge->live[--merge->count];
+        if (i < merge->count && (!first || merge->live[i]->time < first->time))
+            first = merge->live[i];
+    }
+    return first;
+}
+
+static enum mp_status merge_run(struct merge *merge,
+                                enum mp_status (*take)(void *context, struct nvvp_source *))
+{
+    struct nvvp_source *source;
+
+    for (size_t i = 0; i < merge->count; i++)
+        MP_TRY(merge_advance(merge, merge->live[i]));
+    while ((source = earliest(merge))) {
+        MP_TRY(take(merge->context, source));
+        MP_TRY(nvvp_check_writer(merge->reader));
+        MP_TRY(merge_advance(merge, source));
+    }
+    return MP_OK;
+}
+
+enum mp_status nvvp_merge(struct nvvp_reader *reader, void *sources, size_t count, size_t bytes,
+                          enum mp_status (*read)(void *context, struct nvvp_source *),
+                          enum mp_status (*take)(void *context, struct nvvp_source *),
+                          void *context)
+{
+    struct merge merge = {.reader = reader, .read = read, .context = context};
+    enum mp_status status;
+
+    for (size_t i = 0; i < count && i < MAX_SOURCES; i++)
+        merge.live[merge.count++] = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
+    status = merge_run(&merge, take);
+    for (size_t i = 0; i < count; i++) {
+        struct nvvp_source *source = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
+
+        sqlite3_finalize(source->statement);
+        source->statement = NULL;
+    }
+    return status;
 }

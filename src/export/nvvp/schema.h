@@ -13,6 +13,7 @@
 #define MP_EXPORT_NVVP_SCHEMA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "export/nvvp/tables.def"
@@ -84,5 +85,10 @@ struct nvvp_mapping {
 
 /* The mapping of the table mp_tables()[index]. The table `string` has none. */
 struct nvvp_mapping nvvp_mapping_of(enum mp_table_index index);
+
+/* The name of a function of CUDA by CUPTI's callback id, since nvprof's files hold only the ids:
+ * with its version suffix, *bytes long and not NUL-terminated; NULL when there is none. It walks
+ * over all names before it, so ask once for each function. */
+const char *cbid_name(bool driver, uint64_t cbid, size_t *bytes);
 
 #endif

@@ -348,7 +348,7 @@ static void release(struct nvvp_writer *writer)
     dense_free(&writer->shapes);
     dense_free(&writer->functions);
     dense_free(&writer->threads);
-    nvvp_markers_free(&writer->markers);
+    nvtx_match_free(&writer->markers.match);
     mp_map_free(&writer->live);
     mp_buffer_free(&writer->string_text);
 }

@@ -7,10 +7,16 @@
 
 #include "base/data/buffer.h"
 #include "base/data/map.h"
-#include "export/common/db.h"
-#include "export/nvvp/markers.h"
 #include "export/nvvp/schema.h"
+#include "export/tables/sqlite.h"
 #include "profile/dense.h"
+#include "profile/nvtx/match.h"
+
+/* A zeroed struct is ready for use. */
+struct nvvp_markers {
+    struct nvtx_match match; /* items: numbers */
+    uint32_t last;           /* number given */
+};
 
 struct nvvp_writer {
     struct export_db db;

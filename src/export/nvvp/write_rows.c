@@ -436,6 +436,18 @@ static enum mp_status put_marker_data(struct nvvp_writer *writer, const struct m
     return insert_MARKER_DATA(writer, 0, &data);
 }
 
+/* nvprof's readers pair the two rows of an NVTX range by a number that both have. Rows that end a
+ * range get the number of the row that began it, and all others the next one: also a pop or end
+ * whose begin is missing. MP_ERR_MEMORY. */
+static enum mp_status number_marker(struct nvvp_markers *markers, const struct nvtx_event *event,
+                                    uint64_t *number)
+{
+    if (nvtx_match_end(&markers->match, event, number))
+        return MP_OK;
+    *number = ++markers->last;
+    return nvtx_match_begin(&markers->match, event, *number);
+}
+
 static enum mp_status put_nvtx(struct nvvp_writer *writer, const struct mp_batch *batch,
                                uint32_t row)
 {
@@ -453,7 +465,7 @@ static enum mp_status put_nvtx(struct nvvp_writer *writer, const struct mp_batch
     };
     uint64_t id;
 
-    if (nvvp_markers_number(&writer->markers, &event, &id) != MP_OK)
+    if (number_marker(&writer->markers, &event, &id) != MP_OK)
         return no_memory(writer);
     marker.id = (uint32_t)id;
     MP_TRY(insert_MARKER(writer, writer->rows[MP_INDEX_nvtx], &marker));

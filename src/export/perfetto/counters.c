@@ -3,14 +3,15 @@
  * In use is what was allocated in the trace and is not released yet. A release of something that
  * was allocated earlier changes nothing, so no counter falls below 0.
  */
+#include "export/perfetto/build.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/reserve.h"
-#include "export/common/samples.h"
-#include "export/perfetto/build.h"
+#include "export/format.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

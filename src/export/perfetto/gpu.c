@@ -1,15 +1,207 @@
-/* Work of the GPU as render stages: a queue for each stream, a stage for each kind of work, numbers
- * for contexts and kernels. What a kernel's launches on a stream have in common is encoded once.
+/* The GPUs of an export, and their work as render stages: a queue for each stream, a stage for each
+ * kind of work, numbers for contexts and kernels. What a kernel's launches on a stream have in
+ * common is encoded once.
  */
+#include "export/perfetto/build.h"
+
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/data/reserve.h"
-#include "export/perfetto/build.h"
+#include "profile/reading.h"
 #include "reports/kernels/occupancy.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
+
+/* ---- GPUs ---- */
+
+/* An ordinal names a GPU in one process only, so processes that share one, or that each call theirs
+ * 0, are told apart by UUID. A GPU gets its ordinal as number if no other has it, else the next
+ * free one. */
+
+static bool is_taken(const struct perfetto *perfetto, uint64_t number)
+{
+    for (size_t i = 0; i < perfetto->gpu_count; i++) {
+        if (perfetto->gpus[i].number == number)
+            return true;
+    }
+    return false;
+}
+
+/* The GPU's number; *is_new says whether it is the first time that it is seen. */
+static enum mp_status number_gpu(struct perfetto *perfetto, uint64_t high, uint64_t low,
+                                 uint64_t ordinal, uint64_t *number, bool *is_new)
+{
+    *is_new = false;
+    for (size_t i = 0; i < perfetto->gpu_count && (high || low); i++) {
+        *number = perfetto->gpus[i].number;
+        if (perfetto->gpus[i].uuid_high == high && perfetto->gpus[i].uuid_low == low)
+            return MP_OK;
+    }
+    MP_TRY(mp_reserve((void **)&perfetto->gpus, perfetto->gpu_count, &perfetto->gpu_capacity,
+                      sizeof *perfetto->gpus));
+    *number = ordinal <= INT32_MAX ? ordinal : 0;
+    for (uint64_t next = 0; is_taken(perfetto, *number); next++)
+        *number = next;
+    perfetto->gpus[perfetto->gpu_count++] = (struct gpu){high, low, *number};
+    *is_new = true;
+    return MP_OK;
+}
+
+/* ---- GpuInfo ---- */
+
+static void write_info(struct perfetto *perfetto, const struct trace_set_device *device,
+                       const char *arch)
+{
+    struct packets *packets = &perfetto->packets;
+    const char *name = device->name ? device->name : "GPU";
+    size_t at = packet_begin_timeless(packets);
+    size_t info = proto_begin(&packets->bytes, PACKET_GPU_INFO);
+    size_t gpu = proto_begin(&packets->bytes, GPUS);
+    uint8_t uuid[16];
+
+    packets_text(packets, GPU_NAME, name, strlen(name));
+    proto_text(&packets->bytes, GPU_VENDOR, "NVIDIA");
+    packets_text(packets, GPU_MODEL, name, strlen(name));
+    if (*arch)
+        proto_text(&packets->bytes, GPU_ARCH, arch);
+    for (unsigned i = 0; i < 8; i++) {
+        uuid[i] = (uint8_t)(device->uuid_high >> (56 - 8 * i));
+        uuid[8 + i] = (uint8_t)(device->uuid_low >> (56 - 8 * i));
+    }
+    if (device->uuid_high || device->uuid_low)
+        proto_bytes(&packets->bytes, GPU_UUID, uuid, sizeof uuid);
+    proto_end(&packets->bytes, gpu);
+    proto_end(&packets->bytes, info);
+    packet_end(packets, at);
+}
+
+/* ---- The table ---- */
+
+static void select_devices(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    shapes_select(cursor);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape), 0);
+}
+
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+{
+    return shapes_take(context, batch);
+}
+
+static enum mp_status add_device(struct perfetto *perfetto, const struct shapes *shapes,
+                                 const struct trace_set_device *from)
+{
+    struct process *process = &perfetto->process;
+    const struct device_limits *limits = shapes_device(shapes, from->ordinal);
+    enum mp_status status = dense_reach(&process->devices, from->ordinal);
+    struct device *device;
+    bool is_new;
+
+    if (status)
+        return status == MP_ERR_LIMIT ? MP_OK : status;
+    device = dense_at(&process->devices, from->ordinal);
+    MP_TRY(number_gpu(perfetto, from->uuid_high, from->uuid_low, from->ordinal, &device->gpu,
+                      &is_new));
+    device->known = true;
+    if (limits) {
+        device->limits = *limits;
+        if (limits->major)
+            snprintf(device->arch, sizeof device->arch, "sm_%" PRIu32 "%" PRIu32, limits->major,
+                     limits->minor);
+    }
+    if (is_new || perfetto->zipped)
+        write_info(perfetto, from, device->arch);
+    return MP_OK;
+}
+
+enum mp_status gpus_load(struct perfetto *perfetto, struct mp_error *error)
+{
+    const struct trace_process *who = perfetto->process.of->who;
+    struct mp_trace *trace = perfetto->process.of->trace;
+    struct shapes shapes;
+    const struct reading reading = {.trace = trace,
+                                    .what = "the devices",
+                                    .context = &shapes,
+                                    .select = select_devices,
+                                    .take = take_batch};
+    enum mp_status status;
+
+    shapes_init(&shapes, trace);
+    dense_init(&perfetto->process.devices, sizeof(struct device), definitions_limit(trace));
+    status = reading_run(&reading, error);
+    for (size_t i = 0; i < who->device_count && status == MP_OK; i++)
+        status = add_device(perfetto, &shapes, &who->devices[i]);
+    shapes_free(&shapes);
+    return status;
+}
+
+/* What is known of a device; all zero but `gpu` for one that the trace does not define. */
+static const struct device *device_of(const struct process *process, uint64_t ordinal)
+{
+    static const struct device unknown;
+    const struct device *device = dense_at(&process->devices, ordinal);
+
+    return device ? device : &unknown;
+}
+
+/* The number of its GPU: its ordinal, if it is not defined. */
+static uint64_t gpu_of(const struct process *process, uint64_t ordinal)
+{
+    const struct device *device = device_of(process, ordinal);
+
+    return device->known ? device->gpu : ordinal <= INT32_MAX ? ordinal : 0;
+}
+
+/* ---- What kernels of NCCL carry ---- */
+
+/* Function, communicator, bytes and so on are arguments of the launch, which the UI shows beside
+ * the launch's shape. Of several operations in a kernel the bytes are added up, if all are of one
+ * function and communicator; otherwise only their number is known. */
+
+static void put(struct perfetto *perfetto, enum argument name, uint64_t value)
+{
+    packets_argument(&perfetto->packets.bytes, LAUNCH_ARGUMENTS, name, value & INT64_MAX);
+}
+
+static void write_communicator(struct perfetto *perfetto, const struct ranks_operation *operation)
+{
+    char hash[24];
+
+    if (!operation->hash)
+        return;
+    snprintf(hash, sizeof hash, "%016" PRIx64, operation->hash);
+    packets_argument_text(&perfetto->packets, LAUNCH_ARGUMENTS, ARGUMENT_COMMUNICATOR, hash);
+    if (operation->ranks)
+        put(perfetto, ARGUMENT_RANKS, operation->ranks);
+    if (operation->rank != RANKS_NONE)
+        put(perfetto, ARGUMENT_RANK, operation->rank);
+}
+
+/* What a kernel of NCCL carries, as arguments of its launch. */
+static void write_collective(struct perfetto *perfetto, const struct export_row *row)
+{
+    const struct ranks_operations *operations = perfetto->process.operations;
+    struct ranks_operation sum;
+    size_t first, count = ranks_operations_find(operations, row->correlation, row->graph,
+                                                row->graph_node, &first);
+
+    if (count > 1)
+        put(perfetto, ARGUMENT_OPERATIONS, count);
+    if (!ranks_operations_sum(operations, first, count, &sum))
+        return;
+    packets_argument_text(&perfetto->packets, LAUNCH_ARGUMENTS, ARGUMENT_COLLECTIVE, sum.function);
+    write_communicator(perfetto, &sum);
+    put(perfetto, ARGUMENT_NUMBER, sum.sequence ? sum.sequence : sum.number);
+    if (sum.bytes)
+        put(perfetto, ARGUMENT_BYTES, sum.bytes);
+    if (sum.peer != RANKS_NONE)
+        put(perfetto, ARGUMENT_PEER, sum.peer);
+}
 
 /* Stages have the numbers of their kinds plus 1; queues come behind. */
 #define FIRST_QUEUE 16
@@ -145,7 +337,7 @@ static void write_place(struct mp_buffer *bytes, unsigned field, const struct ex
 static void write_kernel(struct perfetto *perfetto, const struct export_row *row, uint64_t number)
 {
     struct packets *packets = &perfetto->packets;
-    const struct device *device = gpus_device(&perfetto->process, row->place->device);
+    const struct device *device = device_of(&perfetto->process, row->place->device);
     size_t at = packet_begin_timeless(packets);
     size_t interned = proto_begin(&packets->bytes, PACKET_INTERNED);
     size_t entry = proto_begin(&packets->bytes, INTERNED_KERNELS);
@@ -195,7 +387,7 @@ static enum mp_status encode(struct perfetto *perfetto, const struct export_row 
     launch->at = bytes->size;
     proto_uint(bytes, STAGE_QUEUE, queue);
     proto_uint(bytes, STAGE_STAGE, stage_number(process, row->kind));
-    proto_uint(bytes, STAGE_GPU, gpus_number(process, row->place->device));
+    proto_uint(bytes, STAGE_GPU, gpu_of(process, row->place->device));
     proto_uint(bytes, STAGE_CONTEXT, context);
     proto_uint(bytes, STAGE_NAME, name);
     if (kernel)
@@ -268,7 +460,7 @@ static void write_launch(struct perfetto *perfetto, const struct export_row *row
     if (row->kind == EXPORT_SET)
         write_bytes(bytes, row, row->columns[MP_COLUMN_set_bytes][row->index]);
     if (row->kind == EXPORT_KERNEL)
-        collectives_write(perfetto, row);
+        write_collective(perfetto, row);
     proto_end(bytes, at);
 }
 

@@ -6,12 +6,13 @@
  *       iterations      |------------------- 1 -------------------|------------- 2 ...
  *       advice          |--------------- CUDA graphs: gains 12 % ------------------------
  */
+#include "export/perfetto/build.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/perfetto/build.h"
 #include "reports/advise/advise.h"
 
 #include "base/poison.h"

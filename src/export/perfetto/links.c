@@ -1,7 +1,7 @@
 /* Turns the event graph round: from work to its launch into from a call to its work; and takes
  * fronts apart into the activities that they stand for.
  */
-#include "export/perfetto/links.h"
+#include "export/perfetto/build.h"
 
 #include <stdlib.h>
 

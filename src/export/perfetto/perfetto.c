@@ -1,7 +1,7 @@
 /* The format's hooks: one sequence of packets for each process, in one file or each in a member of
  * a .zip, whose manifest says on which machines they ran.
  */
-#include "export/perfetto/perfetto.h"
+#include "export/perfetto/build.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,7 +13,6 @@
 #include "base/data/memory_file.h"
 #include "base/data/reserve.h"
 #include "base/text/json_write.h"
-#include "export/perfetto/build.h"
 
 #include "base/poison.h"
 

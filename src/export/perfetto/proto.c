@@ -1,7 +1,7 @@
 /* The fields of protocol buffers, byte by byte. Each event of an export comes through here some
  * twenty times, so this file is compiled for speed, and the others of its folder for size.
  */
-#include "export/perfetto/proto.h"
+#include "export/perfetto/packets.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Sorts the slices of a track, finds a lane in which each nests, and writes begin and end. */
-#include "export/perfetto/slices.h"
+#include "export/perfetto/build.h"
 
 #include <stdlib.h>
 #include <string.h>

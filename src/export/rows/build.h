@@ -1,13 +1,12 @@
 /* Inside of the rows: what the files of this folder share.
  *
  *     rows.c      opens a trace, goes through its batches, hands out rows
- *     sources.c   which tables have rows, and where their columns are
- *     texts.c     interned texts; names that are looked up once for each definition
- *     places.c    threads, and the places where work ran
- *     describe.c  what a row of each kind is called
+ *     sources.c   which tables have rows, where their columns are, and what a row is called
+ *     lookup.c    texts, names of definitions, threads, and the places where work ran
  *     nvtx.c      from pushes and pops to ranges
  *     filter.c    devices, capture ranges
  *     analyses.c  the event graph, iterations, critical paths
+ *     samples.c   sampled counters, which have a pass of their own
  */
 #ifndef MP_EXPORT_ROWS_BUILD_H
 #define MP_EXPORT_ROWS_BUILD_H
@@ -121,7 +120,7 @@ struct export_rows {
     bool ended;
 };
 
-/* ---- texts.c ---- */
+/* ---- lookup.c ---- */
 
 enum mp_status export_text_of(struct export_rows *rows, uint32_t id, struct export_text *text);
 enum mp_status export_text_put(struct export_rows *rows, const char *text, size_t bytes,
@@ -134,8 +133,6 @@ enum mp_status export_text_string(struct export_rows *rows, uint64_t string,
 /* Name and raw name of a shape, function or metric; a row with an undefined one is counted. */
 enum mp_status export_text_name(struct export_rows *rows, enum export_memo_index index, uint64_t id,
                                 struct export_row *row);
-
-/* ---- places.c ---- */
 
 /* What is known of a row of `stream`, of a thread; *lane is NULL if no file of this size has it. */
 enum mp_status export_stream(struct export_rows *rows, uint64_t stream, struct export_lane **lane);

@@ -169,4 +169,10 @@ const struct export_options *export_rows_options(const struct export_rows *rows)
 /* What was left out so far, as reports say it: `quality` of profile/quality.h. */
 const struct quality *export_rows_quality(const struct export_rows *rows);
 
+#define EXPORT_UUID_BYTES 40
+
+/* The UUID of a GPU, `01234567-89ab-cdef-0123-456789abcdef`, in `text`; NULL for one that is not
+ * known, all 0. */
+const char *export_uuid(uint64_t high, uint64_t low, char text[EXPORT_UUID_BYTES]);
+
 #endif

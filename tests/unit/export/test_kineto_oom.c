@@ -13,9 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/common/gzip.h"
-#include "export/folded/folded.h"
-#include "export/kineto/kineto.h"
+#include "export/format.h"
+#include "export/gzip.h"
 #include "unit/failing_malloc.h"
 
 static char trace_path[4096];

@@ -1,7 +1,7 @@
 /* What stands in nvprof's tables of a trace whose rows are written down here. */
 #include "unit/export/nvvp_fixture.h"
 
-#include "export/common/cbid_names.h"
+#include "export/nvvp/schema.h"
 
 #define HEADER                                                                                     \
     "miniprof=test\npid=4711\nclock=monotonic\nstart_clock_ns=1000\n"                              \

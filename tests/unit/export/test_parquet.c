@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "export/parquet/build.h"
 #include "export/parquet/parquet.h"
-#include "export/parquet/statistics.h"
 
 enum { NUMBER, TEXT, REAL, MAYBE };
 

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "export/parquet/encode.h"
-#include "export/parquet/thrift.h"
+#include "export/parquet/build.h"
 
 #define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/data/varint.h"
-#include "export/perfetto/slices.h"
+#include "export/perfetto/build.h"
 #include "export/perfetto/zip.h"
 #include "reports/deps/deps.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/perfetto/perfetto.h"
+#include "export/format.h"
 #include "unit/deps/deps_fixture.h"
 #include "unit/failing_malloc.h"
 

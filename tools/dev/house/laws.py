@@ -33,9 +33,10 @@ ALLOWED["command"] = set(ALLOWED) - {"record", "preload"} | {"command"}
 # question and shows one header, which has the family's name (reports/deps/deps.h), and print.h; its
 # other headers are private. Where a folder shows other headers, SHOWN lists them.
 LIBRARIES = ("base", "base/*", "trace/*", "profile", "profile/*", "record/*", "preload", "table",
-             "cli", "reports/common", "export", "export/common", "run", "page")
+             "cli", "reports/common", "export", "run", "page")
 SHOWN = {
     "reports/deps": ("deps.h", "order.h", "print.h"), # order.h for reports/replay
+    "export/tables": ("tables.h", "sqlite.h"), # export/nvvp writes its own tables
     "reports/kernels": ("kernels.h", "occupancy.h", "print.h"), # export needs a launch's limits
     "reports/ranks": ("ranks.h", "lateness.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),

@@ -1,0 +1,217 @@
+/* Samples of counters: numbers become names, and stored values become numbers again. */
+#include "export/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/arena.h"
+#include "base/text/utf8.h"
+#include "profile/ranges.h"
+#include "profile/reading.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
+
+struct counter {
+    const char *name; /* NULL: not defined */
+    uint64_t device, source;
+    enum metric_unit unit;
+    double step;
+};
+
+/* A stretch of time whose samples are wanted. */
+struct span {
+    uint64_t begin, end;
+};
+
+struct pass {
+    const struct export_process *process;
+    export_take_sample *take;
+    void *context;
+    struct span *spans; /* in order, apart from each other; owned */
+    size_t span_count;
+    struct dense counters; /* of struct counter */
+    struct definitions definitions;
+    struct quality quality;
+};
+
+static enum mp_status take_counter(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+{
+    uint64_t unit = CELL(counter, unit), step = CELL(counter, step);
+    const char *name = definitions_text(&pass->definitions, CELL(counter, name));
+    enum mp_status status = dense_reach(&pass->counters, CELL(counter, id));
+    struct counter *counter;
+
+    if (status || !name || strlen(name) > EXPORT_COUNTER_BYTES ||
+        !utf8_is_valid(name, strlen(name)))
+        return status == MP_ERR_LIMIT ? MP_OK : status;
+    counter = dense_at(&pass->counters, CELL(counter, id));
+    counter->name = name;
+    counter->device = CELL(counter, device);
+    counter->source = CELL(counter, source);
+    counter->unit = unit <= METRIC_UNIT_CELSIUS ? (enum metric_unit)unit : METRIC_UNIT_NONE;
+    memcpy(&counter->step, &step, sizeof step);
+    return MP_OK;
+}
+
+static bool has_device(const struct pass *pass, uint64_t device)
+{
+    uint64_t devices = pass->process->options->devices;
+
+    return !devices || (device < 64 && (devices >> device & 1));
+}
+
+/* The first span that ends behind `time`. */
+static size_t first_span(const struct pass *pass, uint64_t time)
+{
+    size_t low = 0, high = pass->span_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (pass->spans[middle].end > time)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* What was counted must lie in a span as a whole: it would else count work of outside. A reading is
+ * of one moment, so what it stands for can be cut; the recorder has the same rule. */
+static enum mp_status deliver(struct pass *pass, const struct export_sample *sample, bool reading)
+{
+    size_t at = first_span(pass, sample->start);
+
+    for (; at < pass->span_count && pass->spans[at].begin < sample->end; at++) {
+        const struct span *span = &pass->spans[at];
+        struct export_sample part = *sample;
+
+        part.start = span->begin > sample->start ? span->begin : sample->start;
+        part.end = span->end < sample->end ? span->end : sample->end;
+        if (reading || (part.start == sample->start && part.end == sample->end))
+            MP_TRY(pass->take(pass->context, &part));
+    }
+    return MP_OK;
+}
+
+static enum mp_status take_sample(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+{
+    uint64_t id = CELL(sample, counter), end = CELL(sample, time), length = CELL(sample, length);
+    const struct counter *counter = dense_at(&pass->counters, id);
+    struct export_sample sample;
+
+    if (!counter || !counter->name || length >= end || end > INT64_MAX)
+        return MP_OK;
+    sample = (struct export_sample){.counter = id,
+                                    .device = counter->device,
+                                    .name = counter->name,
+                                    .unit = counter->unit,
+                                    .start = end - length,
+                                    .end = end,
+                                    .value = sampled_unpack(CELL(sample, value), counter->step)};
+    if (!isfinite(sample.value) || !has_device(pass, sample.device))
+        return MP_OK;
+    return deliver(pass, &sample, counter->source == SAMPLED_BY_NVML);
+}
+
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+{
+    struct pass *pass = context;
+    unsigned table = batch->table->id;
+
+    if (table != MP_TABLE_counter && table != MP_TABLE_sample) {
+        MP_TRY(definitions_take(&pass->definitions, batch));
+        return quality_take(&pass->quality, batch);
+    }
+    for (uint32_t row = 0; row < batch->rows; row++)
+        MP_TRY(table == MP_TABLE_counter ? take_counter(pass, batch, row)
+                                         : take_sample(pass, batch, row));
+    return MP_OK;
+}
+
+static void select_samples(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    definitions_select(cursor, false);
+    quality_select(cursor);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample), UINT32_MAX);
+}
+
+/* ---- What is wanted ---- */
+
+/* Of an iteration or of everything, as far as it lies in the range; NULL: there is no range. */
+static void add_span(struct pass *pass, struct span span, const struct capture_range *range)
+{
+    struct span *last = pass->span_count ? &pass->spans[pass->span_count - 1] : NULL;
+
+    if (range && span.begin < range->begin_time)
+        span.begin = range->begin_time;
+    if (range && span.end > range->end_time)
+        span.end = range->end_time;
+    if (span.begin >= span.end)
+        return;
+    if (!last || last->end < span.begin)
+        pass->spans[pass->span_count++] = span;
+    else if (last->end < span.end)
+        last->end = span.end;
+}
+
+static enum mp_status find_spans(struct pass *pass, const struct capture_range *range,
+                                 struct mp_error *error)
+{
+    const struct export_options *options = pass->process->options;
+    const struct iterations *iterations = &export_rows_analyses(pass->process->rows)->iterations;
+    uint64_t from = options->iterations_from, until = options->iterations_until;
+
+    pass->spans = calloc(until ? until - from + 1 : 1, sizeof *pass->spans);
+    if (!pass->spans)
+        return mp_error_set(error, MP_ERR_MEMORY, "cannot read the samples: no memory");
+    if (!until)
+        add_span(pass, (struct span){.end = UINT64_MAX}, range);
+    for (uint64_t i = from; until && i <= until && i <= iterations->count; i++) {
+        const struct iteration *iteration = &iterations->items[i - 1];
+
+        add_span(pass, (struct span){iteration->begin, iteration->end}, range);
+    }
+    return MP_OK;
+}
+
+enum mp_status export_samples(const struct export_process *process, export_take_sample *take,
+                              void *context, struct mp_error *error)
+{
+    struct pass pass = {.process = process, .take = take, .context = context};
+    const struct reading reading = {.trace = process->trace,
+                                    .what = "the samples",
+                                    .context = &pass,
+                                    .select = select_samples,
+                                    .take = take_batch,
+                                    .quality = &pass.quality,
+                                    .definitions = &pass.definitions};
+    const struct capture_range *range;
+    struct capture_ranges ranges;
+    enum mp_status status;
+    bool any;
+
+    MP_TRY(reading_has_rows(process->trace, MP_TABLE_sample, &any, error));
+    if (!any)
+        return MP_OK;
+    definitions_init(&pass.definitions, process->trace);
+    quality_init(&pass.quality, process->trace);
+    dense_init(&pass.counters, sizeof(struct counter), 1u << 20);
+    status = ranges_open(&ranges, process->trace, process->options->range, &range, error);
+    if (!status)
+        status = find_spans(&pass, range, error);
+    if (!status)
+        status = reading_run(&reading, error);
+    free(pass.spans);
+    dense_free(&pass.counters);
+    ranges_free(&ranges);
+    quality_free(&pass.quality);
+    definitions_free(&pass.definitions);
+    return status;
+}
