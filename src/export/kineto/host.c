@@ -110,7 +110,7 @@ enum mp_status kineto_write_sync(struct kineto *kineto, const struct export_row 
         [MP_sync_kind_context_synchronize] = "Context Sync",
     };
     uint64_t kind = CELL(sync, kind);
-    uint64_t device = kineto_facts_device_of(&kineto->facts, CELL(sync, context));
+    uint64_t device = export_rows_device_of(kineto->process->rows, CELL(sync, context));
 
     if (kind == MP_sync_kind_event_record)
         return write_record(kineto, row, device);
@@ -175,8 +175,8 @@ static void write_flow_start(struct kineto *kineto, const struct export_row *row
 
 static void write_call(struct kineto *kineto, const struct export_row *row)
 {
-    const struct kineto_function *function =
-        dense_at(&kineto->facts.functions, CELL(call, function));
+    const struct export_function *function =
+        export_rows_function(kineto->process->rows, CELL(call, function));
     struct events *events = &kineto->events;
 
     begin(kineto, row, 'X', function && function->driver ? "cuda_driver" : "cuda_runtime");

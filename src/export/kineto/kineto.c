@@ -63,13 +63,16 @@ static void write_device(struct json_writer *json, const struct kineto *kineto,
 
 static void write_devices(struct json_writer *json, const struct kineto *kineto)
 {
+    size_t count;
+    const struct mp_row_device *devices = export_rows_devices(kineto->process->rows, &count);
+
     json_key_array(json, "deviceProperties");
-    for (size_t i = 0; i < kineto->facts.device_count; i++)
-        write_device(json, kineto, &kineto->facts.devices[i]);
+    for (size_t i = 0; i < count; i++)
+        write_device(json, kineto, &devices[i]);
     json_close_array(json);
 }
 
-static void write_facts(struct json_writer *json, const struct kineto *kineto)
+static void write_process(struct json_writer *json, const struct kineto *kineto)
 {
     const struct export_process *process = kineto->process;
     const struct trace_process *who = process->who;
@@ -95,7 +98,7 @@ static void write_head(struct kineto *kineto)
         return;
     }
     json_open_document(&kineto->json, out, FILE_LINES);
-    write_facts(&kineto->json, kineto);
+    write_process(&kineto->json, kineto);
     json_key_array(&kineto->json, "traceEvents");
 }
 
@@ -149,7 +152,6 @@ static enum mp_status start_process(void *state, const struct export_process *pr
     kineto->process = process;
     kineto->analyses = export_rows_analyses(process->rows);
     kineto->pid = process->who->pid == TRACE_SET_UNKNOWN ? 0 : process->who->pid;
-    MP_TRY(kineto_facts_load(&kineto->facts, process->trace, error));
     MP_TRY(ranks_operations_load(process->trace, &kineto->operations, error));
     if (kineto->analyses->known)
         status = kineto_launched_build(&kineto->launched, &kineto->analyses->deps);
@@ -217,7 +219,6 @@ static void release(void *state)
     if (kineto->zipped)
         fclose(kineto->zipped);
     events_free(&kineto->events);
-    kineto_facts_free(&kineto->facts);
     kineto_launched_free(&kineto->launched);
     ranks_operations_free(kineto->operations);
     mp_map_free(&kineto->steps);

@@ -77,42 +77,6 @@ void event_word(struct events *events, const char *key, const char *literal);
 void event_text(struct events *events, const char *key, const char *text, size_t bytes);
 void event_three(struct events *events, const char *key, const uint32_t numbers[3]);
 
-/* ---- definitions.c ---- */
-
-/* Definitions that rows refer to and that the rows of an export do not carry: properties of
- * devices, devices of contexts, priorities of streams, APIs of functions. A short pass of its own.
- */
-
-struct kineto_function {
-    uint32_t cbid;
-    bool driver;
-};
-
-struct kineto_facts {
-    struct mp_row_device *devices; /* in the order of the trace; owned */
-    size_t device_count, device_capacity;
-    struct mp_map contexts;   /* CUPTI's id -> ordinal */
-    struct mp_map priorities; /* context and stream -> priority + KINETO_PRIORITY_ZERO */
-    struct dense functions;   /* of struct kineto_function */
-};
-
-#define KINETO_PRIORITY_ZERO 0x40000000
-
-/* MP_ERR_IO, MP_ERR_MEMORY; kineto_facts_free is due in any case. */
-enum mp_status kineto_facts_load(struct kineto_facts *facts, struct mp_trace *trace,
-                                 struct mp_error *error);
-void kineto_facts_free(struct kineto_facts *facts);
-
-/* NULL: not in the trace. */
-const struct mp_row_device *kineto_facts_device(const struct kineto_facts *facts, uint64_t ordinal);
-
-/* The device of a context; 0 if the trace does not say. */
-uint64_t kineto_facts_device_of(const struct kineto_facts *facts, uint64_t context);
-
-/* Whether the priority of a stream is known. */
-bool kineto_facts_priority(const struct kineto_facts *facts, uint64_t context, uint64_t stream,
-                           int64_t *priority);
-
 /* ---- launched.c ---- */
 
 /* What each call launched, from the event graph, so that flows begin at calls that launched
@@ -178,7 +142,6 @@ struct kineto {
     const struct export_process *process;
     const struct export_analyses *analyses;
     uint64_t pid;
-    struct kineto_facts facts;
     struct kineto_launched launched;
     struct ranks_operations *operations; /* NULL: none */
     struct mp_map steps;                 /* iteration and place -> step_items */
@@ -194,7 +157,7 @@ struct kineto {
 /* The rank in the job of a process of the set; its number, if it does not say. */
 uint64_t kineto_rank(const struct trace_set *set, size_t number);
 
-/* ---- definitions.c: names of processes, threads and streams ---- */
+/* ---- names.c: names of processes, threads and streams ---- */
 
 enum mp_status kineto_introduce_process(struct kineto *kineto);
 enum mp_status kineto_introduce_thread(struct kineto *kineto, const struct export_thread *thread);

@@ -94,7 +94,8 @@ static void write_shape(struct kineto *kineto, const struct export_row *row)
 {
     struct events *events = &kineto->events;
     const struct launch_shape *shape = row->shape;
-    const struct mp_row_device *device = kineto_facts_device(&kineto->facts, place_of(row)->device);
+    const struct mp_row_device *device =
+        export_rows_device(kineto->process->rows, place_of(row)->device);
 
     event_number(events, "registers per thread", shape->registers);
     event_number(events, "shared memory", (uint64_t)shape->static_shared + shape->dynamic_shared);
@@ -129,8 +130,8 @@ static void write_kernel(struct kineto *kineto, const struct export_row *row)
     if (row->shape)
         write_shape(kineto, row);
     write_graph(events, row);
-    if (kineto_facts_priority(&kineto->facts, place_of(row)->context, place_of(row)->stream,
-                              &priority))
+    if (export_rows_priority(kineto->process->rows, place_of(row)->context, place_of(row)->stream,
+                             &priority))
         event_signed(events, "priority", priority);
     kineto_write_collective(kineto, row);
 }

@@ -65,7 +65,6 @@ struct nsys {
     struct mp_buffer text;          /* of the header, made valid; of a frame or a payload */
     struct nsys_payloads *payloads; /* of the process; of payloads.c */
     struct mp_map threads;          /* of the process, by number: named in ThreadNames already */
-    struct mp_map contexts;         /* of the process: its device */
     uint64_t session;               /* when it began, ns since 1970 */
     uint64_t global_pid;
     uint64_t event; /* the last eventId */

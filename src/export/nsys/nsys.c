@@ -166,7 +166,6 @@ static void release(void *state)
     nsys_end_callchains(nsys);
     mp_map_free(&nsys->callchains);
     mp_map_free(&nsys->threads);
-    mp_map_free(&nsys->contexts);
     mp_buffer_free(&nsys->text);
     nsys_forget_payloads(nsys);
     free(nsys->texts);

@@ -274,9 +274,7 @@ enum mp_status nsys_put_call(struct nsys *nsys, const struct export_row *row)
 
 static struct tables_cell device_of(const struct nsys *nsys, uint64_t context)
 {
-    uint32_t device = mp_map_get(&nsys->contexts, context);
-
-    return TABLES_NUMBER(device == MP_MAP_ABSENT ? 0 : device);
+    return TABLES_NUMBER(export_rows_device_of(nsys->process->rows, context) & 0xffff);
 }
 
 static enum mp_status put_event(struct nsys *nsys, const struct export_row *row)

@@ -8,7 +8,6 @@
 #include "base/text/utf8.h"
 #include "export/rows/rows.h"
 #include "profile/common/source_names.h"
-#include "profile/reading.h"
 
 #include "base/poison.h"
 
@@ -266,134 +265,81 @@ enum mp_status nsys_begin_session(struct nsys *nsys, const struct export_process
 
 /* ---- GPUs ---- */
 
-struct devices {
-    struct nsys *nsys;
-    uint64_t host; /* its number, from 0 */
-    enum mp_status status;
-};
-
-static void select_devices(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_stream),
-                     MP_COLUMN_MASK(stream, context) | MP_COLUMN_MASK(stream, device));
-}
-
 /* A GPU without a UUID is its host's one of that ordinal. */
-static enum mp_status gpu_of(struct devices *devices, const uint64_t *const *columns, uint32_t row,
+static enum mp_status gpu_of(struct nsys *nsys, uint64_t host, const struct mp_row_device *device,
                              uint32_t *gpu, bool *fresh)
 {
-    uint64_t key[3] = {columns[MP_COLUMN_device_uuid_high][row],
-                       columns[MP_COLUMN_device_uuid_low][row], 0};
-    uint32_t before = devices->nsys->gpus.count;
+    uint64_t key[3] = {device->uuid_high, device->uuid_low, 0};
+    uint32_t before = nsys->gpus.count;
 
     if (!key[0] && !key[1]) {
-        key[0] = columns[MP_COLUMN_device_id][row];
-        key[2] = devices->host + 1;
+        key[0] = device->id;
+        key[2] = host + 1;
     }
-    *gpu = mp_intern_add(&devices->nsys->gpus, key, sizeof key);
+    *gpu = mp_intern_add(&nsys->gpus, key, sizeof key);
     *fresh = *gpu > before;
     return *gpu ? MP_OK : MP_ERR_MEMORY;
 }
 
-static enum mp_status put_gpu(struct devices *devices, const uint64_t *const *columns, uint32_t row,
-                              uint32_t gpu, const char *uuid)
+static enum mp_status put_gpu(struct nsys *nsys, const struct mp_row_device *device, uint32_t gpu,
+                              const char *uuid)
 {
-    static const struct {
-        uint8_t cell, column;
-        uint16_t times;
-    } numbers[] = {
-        {NSYS_GPU_l2CacheSize, MP_COLUMN_device_l2_cache, 1},
-        {NSYS_GPU_totalMemory, MP_COLUMN_device_memory, 1},
-        {NSYS_GPU_memoryBandwidth, MP_COLUMN_device_memory_bandwidth, 1000},
-        {NSYS_GPU_clockRate, MP_COLUMN_device_core_clock, 1000},
-        {NSYS_GPU_smCount, MP_COLUMN_device_multiprocessors, 1},
-        {NSYS_GPU_maxRegistersPerBlock, MP_COLUMN_device_block_registers, 1},
-        {NSYS_GPU_maxShmemPerBlock, MP_COLUMN_device_block_shared_memory, 1},
-        {NSYS_GPU_maxShmemPerSm, MP_COLUMN_device_sm_shared_memory, 1},
-        {NSYS_GPU_maxRegistersPerSm, MP_COLUMN_device_sm_registers, 1},
-        {NSYS_GPU_threadsPerWarp, MP_COLUMN_device_warp_threads, 1},
-        {NSYS_GPU_maxWarpsPerSm, MP_COLUMN_device_sm_warps, 1},
-        {NSYS_GPU_maxBlocksPerSm, MP_COLUMN_device_sm_blocks, 1},
-        {NSYS_GPU_maxThreadsPerBlock, MP_COLUMN_device_block_threads, 1},
-        {NSYS_GPU_computeMajor, MP_COLUMN_device_compute_major, 1},
-        {NSYS_GPU_computeMinor, MP_COLUMN_device_compute_minor, 1},
-        {NSYS_GPU_smMajor, MP_COLUMN_device_compute_major, 1},
-        {NSYS_GPU_smMinor, MP_COLUMN_device_compute_minor, 1},
-    };
     struct tables_cell cells[NSYS_GPU_COLUMNS] = {{.kind = 0}};
-    struct nsys *nsys = devices->nsys;
     struct export_text name;
 
-    MP_TRY(export_rows_string(nsys->process->rows, columns[MP_COLUMN_device_name][row], &name));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        cells[numbers[i].cell] = nsys_some(columns[numbers[i].column][row] * numbers[i].times);
+    MP_TRY(export_rows_string(nsys->process->rows, device->name, &name));
+    cells[NSYS_GPU_l2CacheSize] = nsys_some(device->l2_cache);
+    cells[NSYS_GPU_totalMemory] = nsys_some(device->memory);
+    cells[NSYS_GPU_memoryBandwidth] = nsys_some(device->memory_bandwidth * 1000);
+    cells[NSYS_GPU_clockRate] = nsys_some(device->core_clock * 1000);
+    cells[NSYS_GPU_smCount] = nsys_some(device->multiprocessors);
+    cells[NSYS_GPU_maxRegistersPerBlock] = nsys_some(device->block_registers);
+    cells[NSYS_GPU_maxShmemPerBlock] = nsys_some(device->block_shared_memory);
+    cells[NSYS_GPU_maxShmemPerSm] = nsys_some(device->sm_shared_memory);
+    cells[NSYS_GPU_maxRegistersPerSm] = nsys_some(device->sm_registers);
+    cells[NSYS_GPU_threadsPerWarp] = nsys_some(device->warp_threads);
+    cells[NSYS_GPU_maxWarpsPerSm] = nsys_some(device->sm_warps);
+    cells[NSYS_GPU_maxBlocksPerSm] = nsys_some(device->sm_blocks);
+    cells[NSYS_GPU_maxThreadsPerBlock] = nsys_some(device->block_threads);
+    cells[NSYS_GPU_computeMajor] = cells[NSYS_GPU_smMajor] = nsys_some(device->compute_major);
+    cells[NSYS_GPU_computeMinor] = cells[NSYS_GPU_smMinor] = nsys_some(device->compute_minor);
     cells[NSYS_GPU_vmId] = TABLES_NUMBER(nsys->global_pid >> VID_SHIFT << VID_SHIFT);
     cells[NSYS_GPU_id] = TABLES_NUMBER(gpu - 1);
     if (name.text)
         cells[NSYS_GPU_name] = TABLES_WORDS(name.text, name.bytes);
     cells[NSYS_GPU_uuid] = words(uuid);
-    cells[NSYS_GPU_cuDevice] = TABLES_NUMBER(columns[MP_COLUMN_device_id][row]);
+    cells[NSYS_GPU_cuDevice] = TABLES_NUMBER(device->id);
     return tables_put(nsys->tables, NSYS_GPU, cells);
 }
 
-static enum mp_status put_device(struct devices *devices, const uint64_t *const *columns,
-                                 uint32_t row)
+static enum mp_status put_device(struct nsys *nsys, uint64_t host,
+                                 const struct mp_row_device *device)
 {
     struct tables_cell cells[NSYS_CUDA_DEVICE_COLUMNS] = {{.kind = 0}};
-    struct nsys *nsys = devices->nsys;
-    const char *uuid;
     char text[EXPORT_UUID_BYTES];
+    const char *uuid = export_uuid(device->uuid_high, device->uuid_low, text);
     uint32_t gpu;
     bool fresh;
 
-    MP_TRY(gpu_of(devices, columns, row, &gpu, &fresh));
-    uuid = export_uuid(columns[MP_COLUMN_device_uuid_high][row],
-                       columns[MP_COLUMN_device_uuid_low][row], text);
+    MP_TRY(gpu_of(nsys, host, device, &gpu, &fresh));
     if (fresh)
-        MP_TRY(put_gpu(devices, columns, row, gpu, uuid));
+        MP_TRY(put_gpu(nsys, device, gpu, uuid));
     cells[NSYS_CUDA_DEVICE_gpuId] = TABLES_NUMBER(gpu - 1);
-    cells[NSYS_CUDA_DEVICE_cudaId] = TABLES_NUMBER(columns[MP_COLUMN_device_id][row]);
+    cells[NSYS_CUDA_DEVICE_cudaId] = TABLES_NUMBER(device->id);
     cells[NSYS_CUDA_DEVICE_pid] = TABLES_NUMBER(nsys->global_pid >> PID_SHIFT & PID_MASK);
     cells[NSYS_CUDA_DEVICE_uuid] = words(uuid);
-    cells[NSYS_CUDA_DEVICE_numMultiprocessors] =
-        nsys_some(columns[MP_COLUMN_device_multiprocessors][row]);
+    cells[NSYS_CUDA_DEVICE_numMultiprocessors] = nsys_some(device->multiprocessors);
     return tables_put(nsys->tables, NSYS_CUDA_DEVICE, cells);
-}
-
-static enum mp_status take_devices(void *context, const struct mp_batch *batch)
-{
-    struct devices *devices = context;
-    const uint64_t *const *columns = (const uint64_t *const *)batch->columns;
-
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        if (batch->table->id == MP_TABLE_device)
-            MP_TRY(put_device(devices, columns, row));
-        else
-            MP_TRY(mp_map_put(&devices->nsys->contexts, columns[MP_COLUMN_stream_context][row],
-                              (uint32_t)columns[MP_COLUMN_stream_device][row] & 0xffff));
-    }
-    return MP_OK;
 }
 
 static enum mp_status put_devices(struct nsys *nsys, uint64_t host)
 {
-    struct devices devices = {.nsys = nsys, .host = host};
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    size_t count;
+    const struct mp_row_device *devices = export_rows_devices(nsys->process->rows, &count);
 
-    MP_TRY(mp_cursor_open(nsys->process->trace, &cursor, NULL));
-    reading_select_nothing(cursor);
-    select_devices(cursor, NULL);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = take_devices(&devices, &batch);
-        if (status != MP_OK)
-            break;
-    }
-    mp_cursor_close(cursor);
-    return status == MP_END ? MP_OK : status;
+    for (size_t i = 0; i < count; i++)
+        MP_TRY(put_device(nsys, host, &devices[i]));
+    return MP_OK;
 }
 
 /* ---- The process ---- */
@@ -447,7 +393,6 @@ enum mp_status nsys_begin_process(struct nsys *nsys, const struct export_process
     if (nsys->texts)
         memset(nsys->texts, 0, nsys->text_capacity * sizeof *nsys->texts);
     mp_map_clear(&nsys->threads);
-    mp_map_clear(&nsys->contexts);
     number = mp_intern_add(&nsys->hosts, host, strlen(host));
     if (!number)
         return MP_ERR_MEMORY;

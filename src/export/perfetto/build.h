@@ -250,8 +250,8 @@ struct perfetto {
 
 /* ---- gpu.c ---- */
 
-/* Reads the process's devices and gives their GPUs numbers. */
-enum mp_status gpus_load(struct perfetto *perfetto, struct mp_error *error);
+/* Gives the GPUs of the process numbers. MP_ERR_MEMORY. */
+enum mp_status gpus_load(struct perfetto *perfetto);
 
 /* Announces kinds of work. */
 void gpu_begin(struct perfetto *perfetto);

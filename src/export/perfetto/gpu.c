@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
-#include "profile/reading.h"
+#include "profile/definitions.h"
 #include "reports/kernels/occupancy.h"
 #include "trace/codec/schema.h"
 
@@ -79,25 +79,12 @@ static void write_info(struct perfetto *perfetto, const struct trace_set_device 
     packet_end(packets, at);
 }
 
-/* ---- The table ---- */
+/* ---- Devices ---- */
 
-static void select_devices(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    shapes_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape), 0);
-}
-
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
-{
-    return shapes_take(context, batch);
-}
-
-static enum mp_status add_device(struct perfetto *perfetto, const struct shapes *shapes,
-                                 const struct trace_set_device *from)
+static enum mp_status add_device(struct perfetto *perfetto, const struct trace_set_device *from)
 {
     struct process *process = &perfetto->process;
-    const struct device_limits *limits = shapes_device(shapes, from->ordinal);
+    const struct device_limits *limits = export_rows_limits(process->of->rows, from->ordinal);
     enum mp_status status = dense_reach(&process->devices, from->ordinal);
     struct device *device;
     bool is_new;
@@ -119,25 +106,15 @@ static enum mp_status add_device(struct perfetto *perfetto, const struct shapes 
     return MP_OK;
 }
 
-enum mp_status gpus_load(struct perfetto *perfetto, struct mp_error *error)
+enum mp_status gpus_load(struct perfetto *perfetto)
 {
     const struct trace_process *who = perfetto->process.of->who;
-    struct mp_trace *trace = perfetto->process.of->trace;
-    struct shapes shapes;
-    const struct reading reading = {.trace = trace,
-                                    .what = "the devices",
-                                    .context = &shapes,
-                                    .select = select_devices,
-                                    .take = take_batch};
-    enum mp_status status;
 
-    shapes_init(&shapes, trace);
-    dense_init(&perfetto->process.devices, sizeof(struct device), definitions_limit(trace));
-    status = reading_run(&reading, error);
-    for (size_t i = 0; i < who->device_count && status == MP_OK; i++)
-        status = add_device(perfetto, &shapes, &who->devices[i]);
-    shapes_free(&shapes);
-    return status;
+    dense_init(&perfetto->process.devices, sizeof(struct device),
+               definitions_limit(perfetto->process.of->trace));
+    for (size_t i = 0; i < who->device_count; i++)
+        MP_TRY(add_device(perfetto, &who->devices[i]));
+    return MP_OK;
 }
 
 /* What is known of a device; all zero but `gpu` for one that the trace does not define. */

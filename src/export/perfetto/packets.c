@@ -9,8 +9,7 @@
 #include "base/poison.h"
 
 #define WRITE_FROM   ((size_t)256 << 10)
-#define REPLACEMENT  "\xef\xbf\xbd" /* U+FFFD */
-#define UNKNOWN_NAME 1              /* the numbers of the trace's texts stand behind it */
+#define UNKNOWN_NAME 1 /* the numbers of the trace's texts stand behind it */
 
 static const char *const categories[CATEGORY_COUNT] = {
     [CATEGORY_CUDA] = "cuda",
@@ -128,13 +127,7 @@ void packets_text(struct packets *packets, unsigned field, const char *text, siz
 {
     size_t at = proto_begin(&packets->bytes, field);
 
-    for (size_t i = 0, length; i < bytes; i += length ? length : 1) {
-        length = utf8_length(text + i, bytes - i);
-        if (length)
-            mp_buffer_append(&packets->bytes, text + i, length);
-        else
-            mp_buffer_append_text(&packets->bytes, REPLACEMENT);
-    }
+    utf8_append_valid(&packets->bytes, text, bytes);
     proto_end(&packets->bytes, at);
 }
 

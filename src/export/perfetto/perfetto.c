@@ -146,7 +146,7 @@ static enum mp_status set_up(struct perfetto *perfetto, const struct export_proc
                       perfetto->next_event));
     packets_begin(&perfetto->packets, of->number + 1, who->offset,
                   who->clock && !strcmp(who->clock, "monotonic"), who->first_time);
-    MP_TRY(gpus_load(perfetto, error));
+    MP_TRY(gpus_load(perfetto));
     MP_TRY(callers_begin(perfetto, error));
     MP_TRY(ranks_operations_load(of->trace, &process->operations, error));
     host_begin(perfetto);

@@ -1,6 +1,7 @@
 /* Inside of the rows: what the files of this folder share.
  *
  *     rows.c      opens a trace, goes through its batches, hands out rows
+ *     definitions.c  the first pass: what rows refer to by number
  *     sources.c   which tables have rows, where their columns are, and what a row is called
  *     lookup.c    texts, names of definitions, threads, and the places where work ran
  *     nvtx.c      from pushes and pops to ranges
@@ -92,7 +93,12 @@ struct export_rows {
     struct export_options options;
     struct definitions definitions;
     struct shapes shapes;
-    struct dense metrics; /* of uint64_t: names, by id of a metric */
+    struct mp_row_device *devices; /* each ordinal once */
+    size_t device_count, device_capacity;
+    struct mp_map contexts;   /* CUPTI's id -> ordinal of its device */
+    struct mp_map priorities; /* of streams: definitions.c */
+    struct dense functions;   /* of struct export_function */
+    struct dense metrics;     /* of uint64_t: names, by id of a metric */
     struct quality quality;
     struct mp_damage earlier; /* that the pass over the definitions met */
     struct capture_ranges ranges;
@@ -120,15 +126,16 @@ struct export_rows {
     bool ended;
 };
 
+/* ---- definitions.c ---- */
+
+/* Reads them; also the capture ranges, of which it finds the chosen one. */
+enum mp_status export_definitions_load(struct export_rows *rows, struct mp_error *error);
+void export_definitions_free(struct export_rows *rows);
+
 /* ---- lookup.c ---- */
 
-enum mp_status export_text_of(struct export_rows *rows, uint32_t id, struct export_text *text);
 enum mp_status export_text_put(struct export_rows *rows, const char *text, size_t bytes,
                                struct export_text *result);
-
-/* The text of a string of the trace; none for 0 and what is not defined. */
-enum mp_status export_text_string(struct export_rows *rows, uint64_t string,
-                                  struct export_text *text);
 
 /* Name and raw name of a shape, function or metric; a row with an undefined one is counted. */
 enum mp_status export_text_name(struct export_rows *rows, enum export_memo_index index, uint64_t id,

@@ -11,50 +11,17 @@
 
 #include "base/poison.h"
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-static bool is_valid(const char *text, size_t bytes)
-{
-    size_t at = 0;
-
-    while (at < bytes) {
-        size_t length = utf8_length(text + at, bytes - at);
-
-        if (!length)
-            return false;
-        at += length;
-    }
-    return true;
-}
-
-/* Into rows->clean. */
-static enum mp_status make_valid(struct export_rows *rows, const char *text, size_t bytes)
-{
-    size_t at = 0;
-
-    mp_buffer_clear(&rows->clean);
-    while (at < bytes) {
-        size_t length = utf8_length(text + at, bytes - at);
-
-        if (length)
-            mp_buffer_append(&rows->clean, text + at, length);
-        else
-            mp_buffer_append_text(&rows->clean, REPLACEMENT);
-        at += length ? length : 1;
-    }
-    return rows->clean.status;
-}
-
 uint32_t export_rows_intern(struct export_rows *rows, const char *text, size_t bytes)
 {
-    if (is_valid(text, bytes))
+    if (utf8_is_valid(text, bytes))
         return mp_intern_add(&rows->texts, text, bytes);
-    if (make_valid(rows, text, bytes) != MP_OK)
+    mp_buffer_clear(&rows->clean);
+    if (utf8_append_valid(&rows->clean, text, bytes) != MP_OK)
         return 0;
     return mp_intern_add(&rows->texts, rows->clean.data, rows->clean.size);
 }
 
-enum mp_status export_text_of(struct export_rows *rows, uint32_t id, struct export_text *text)
+enum mp_status export_rows_text(struct export_rows *rows, uint32_t id, struct export_text *text)
 {
     text->id = id;
     text->text = mp_intern_get(&rows->texts, id, &text->bytes);
@@ -64,7 +31,7 @@ enum mp_status export_text_of(struct export_rows *rows, uint32_t id, struct expo
 enum mp_status export_text_put(struct export_rows *rows, const char *text, size_t bytes,
                                struct export_text *result)
 {
-    return export_text_of(rows, export_rows_intern(rows, text, bytes), result);
+    return export_rows_text(rows, export_rows_intern(rows, text, bytes), result);
 }
 
 /* ---- Names of definitions ---- */
@@ -151,7 +118,7 @@ static enum mp_status look_up(struct export_rows *rows, enum export_memo_index i
     return status == MP_ERR_LIMIT ? MP_OK : status;
 }
 
-enum mp_status export_text_string(struct export_rows *rows, uint64_t string,
+enum mp_status export_rows_string(struct export_rows *rows, uint64_t string,
                                   struct export_text *text)
 {
     struct export_memo memo;
@@ -160,7 +127,7 @@ enum mp_status export_text_string(struct export_rows *rows, uint64_t string,
     if (!string)
         return MP_OK;
     MP_TRY(look_up(rows, EXPORT_MEMO_STRING, string, &memo));
-    return memo.undefined ? MP_OK : export_text_of(rows, memo.name, text);
+    return memo.undefined ? MP_OK : export_rows_text(rows, memo.name, text);
 }
 
 enum mp_status export_text_name(struct export_rows *rows, enum export_memo_index index, uint64_t id,
@@ -170,8 +137,8 @@ enum mp_status export_text_name(struct export_rows *rows, enum export_memo_index
 
     MP_TRY(look_up(rows, index, id, &memo));
     rows->quality.undefined += memo.undefined;
-    MP_TRY(export_text_of(rows, memo.raw, &row->raw_name));
-    return export_text_of(rows, memo.name, &row->name);
+    MP_TRY(export_rows_text(rows, memo.raw, &row->raw_name));
+    return export_rows_text(rows, memo.name, &row->name);
 }
 
 /* ---- Threads and places ---- */
@@ -236,7 +203,7 @@ static enum mp_status make_thread(struct export_rows *rows, const struct definit
     if (!*thread)
         return MP_ERR_MEMORY;
     **thread = (struct export_thread){.tid = found->tid, .id = ++rows->thread_count};
-    return export_text_string(rows, found->name, &(*thread)->name);
+    return export_rows_string(rows, found->name, &(*thread)->name);
 }
 
 enum mp_status export_thread(struct export_rows *rows, uint64_t thread, struct export_lane **lane)

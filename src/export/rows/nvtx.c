@@ -185,8 +185,8 @@ enum mp_status export_nvtx_describe(struct export_rows *rows, struct export_row 
 {
     static const char unnamed[] = "<unnamed>";
 
-    MP_TRY(export_text_string(rows, row->columns[MP_COLUMN_nvtx_domain][row->index], &row->domain));
-    MP_TRY(export_text_string(rows, row->columns[MP_COLUMN_nvtx_name][row->index], &row->name));
+    MP_TRY(export_rows_string(rows, row->columns[MP_COLUMN_nvtx_domain][row->index], &row->domain));
+    MP_TRY(export_rows_string(rows, row->columns[MP_COLUMN_nvtx_name][row->index], &row->name));
     if (!row->name.text)
         MP_TRY(export_text_put(rows, unnamed, strlen(unnamed), &row->name));
     row->raw_name = row->name;

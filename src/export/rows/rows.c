@@ -13,61 +13,6 @@
 
 /* ---- Opening ---- */
 
-static void select_definitions(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, true);
-    shapes_select(cursor);
-    quality_select(cursor);
-    ranges_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_metric),
-                     MP_COLUMN_MASK(metric, id) | MP_COLUMN_MASK(metric, name));
-}
-
-static enum mp_status take_metrics(struct export_rows *rows, const struct mp_batch *batch)
-{
-    if (batch->table->id != MP_TABLE_metric)
-        return MP_OK;
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t id = batch->columns[MP_COLUMN_metric_id][row];
-        enum mp_status status = dense_reach(&rows->metrics, id);
-
-        if (status == MP_ERR_LIMIT)
-            continue;
-        MP_TRY(status);
-        *(uint64_t *)dense_at(&rows->metrics, id) = batch->columns[MP_COLUMN_metric_name][row];
-    }
-    return MP_OK;
-}
-
-static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
-{
-    struct export_rows *rows = context;
-
-    MP_TRY(definitions_take(&rows->definitions, batch));
-    MP_TRY(shapes_take(&rows->shapes, batch));
-    MP_TRY(quality_take(&rows->quality, batch));
-    MP_TRY(ranges_take(&rows->ranges, batch));
-    return take_metrics(rows, batch);
-}
-
-static enum mp_status load_definitions(struct export_rows *rows, struct mp_error *error)
-{
-    const struct reading reading = {
-        .trace = rows->trace,
-        .what = "the definitions",
-        .context = rows,
-        .select = select_definitions,
-        .take = take_definitions,
-        .quality = &rows->quality,
-        .definitions = &rows->definitions,
-    };
-
-    MP_TRY(reading_run(&reading, error));
-    rows->earlier = rows->quality.damage;
-    return ranges_choose(&rows->ranges, rows->options.range, &rows->range, error);
-}
-
 static bool is_chosen(const struct export_rows *rows, const struct export_source *source)
 {
     unsigned kinds = 1u << source->kind;
@@ -95,12 +40,6 @@ static void initialise(struct export_rows *rows)
 {
     size_t limit = definitions_limit(rows->trace);
 
-    definitions_init(&rows->definitions, rows->trace);
-    shapes_init(&rows->shapes, rows->trace);
-    quality_init(&rows->quality, rows->trace);
-    rows->quality.only = rows->options.range;
-    ranges_init(&rows->ranges, rows->trace);
-    dense_init(&rows->metrics, sizeof(uint64_t), limit);
     dense_init(&rows->streams, sizeof(struct export_lane), limit);
     dense_init(&rows->threads, sizeof(struct export_lane), limit);
     for (size_t i = 0; i < EXPORT_MEMOS; i++)
@@ -111,7 +50,7 @@ static void initialise(struct export_rows *rows)
 static enum mp_status load(struct export_rows *rows, struct mp_error *error)
 {
     initialise(rows);
-    MP_TRY(load_definitions(rows, error));
+    MP_TRY(export_definitions_load(rows, error));
     MP_TRY(export_analyses_load(rows, error));
     MP_TRY(export_filter_load(rows, error));
     return open_cursor(rows, error);
@@ -153,11 +92,7 @@ void export_rows_close(struct export_rows *rows)
         dense_free(&rows->memos[i]);
     mp_buffer_free(&rows->clean);
     mp_intern_free(&rows->texts);
-    dense_free(&rows->metrics);
-    ranges_free(&rows->ranges);
-    quality_free(&rows->quality);
-    shapes_free(&rows->shapes);
-    definitions_free(&rows->definitions);
+    export_definitions_free(rows);
     free(rows);
 }
 
@@ -301,17 +236,6 @@ enum mp_status export_rows_next(struct export_rows *rows, struct export_row *row
         rows->source = rows->ended ? NULL : find_source(rows->batch.table->id);
     }
     return next_open(rows, row);
-}
-
-enum mp_status export_rows_text(struct export_rows *rows, uint32_t id, struct export_text *text)
-{
-    return export_text_of(rows, id, text);
-}
-
-enum mp_status export_rows_string(struct export_rows *rows, uint64_t string,
-                                  struct export_text *text)
-{
-    return export_text_string(rows, string, text);
 }
 
 const struct export_options *export_rows_options(const struct export_rows *rows)

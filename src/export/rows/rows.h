@@ -28,6 +28,7 @@
 #include "profile/set.h"
 #include "reports/deps/deps.h"
 #include "reports/iterations/iterations.h"
+#include "trace/codec/schema.h"
 
 /* What a row is of. */
 enum export_kind {
@@ -162,6 +163,29 @@ enum mp_status export_rows_string(struct export_rows *rows, uint64_t string,
  * *thread is NULL for 0 and for what is not defined. MP_ERR_MEMORY. */
 enum mp_status export_rows_thread(struct export_rows *rows, uint64_t number,
                                   const struct export_thread **thread);
+
+/* The GPUs of the trace, each ordinal once; *count of them. */
+const struct mp_row_device *export_rows_devices(const struct export_rows *rows, size_t *count);
+
+/* The GPU of an ordinal, and its limits; NULL: the trace does not define it. */
+const struct mp_row_device *export_rows_device(const struct export_rows *rows, uint64_t ordinal);
+const struct device_limits *export_rows_limits(const struct export_rows *rows, uint64_t ordinal);
+
+/* The device of a context; 0 if the trace does not say. */
+uint64_t export_rows_device_of(const struct export_rows *rows, uint64_t context);
+
+/* Whether the priority of a stream is known. */
+bool export_rows_priority(const struct export_rows *rows, uint64_t context, uint64_t stream,
+                          int64_t *priority);
+
+/* A function of CUDA by the trace's number of it. */
+struct export_function {
+    uint32_t cbid;
+    bool driver; /* of the driver's API */
+};
+
+/* NULL: the trace does not define it. */
+const struct export_function *export_rows_function(const struct export_rows *rows, uint64_t id);
 
 /* The options that it was opened with. */
 const struct export_options *export_rows_options(const struct export_rows *rows);

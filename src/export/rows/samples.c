@@ -1,5 +1,6 @@
 /* Samples of counters: numbers become names, and stored values become numbers again. */
 #include "export/format.h"
+#include "export/rows/build.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +8,6 @@
 
 #include "base/data/arena.h"
 #include "base/text/utf8.h"
-#include "profile/ranges.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
 
@@ -34,14 +34,12 @@ struct pass {
     struct span *spans; /* in order, apart from each other; owned */
     size_t span_count;
     struct dense counters; /* of struct counter */
-    struct definitions definitions;
-    struct quality quality;
 };
 
 static enum mp_status take_counter(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     uint64_t unit = CELL(counter, unit), step = CELL(counter, step);
-    const char *name = definitions_text(&pass->definitions, CELL(counter, name));
+    const char *name = definitions_text(&pass->process->rows->definitions, CELL(counter, name));
     enum mp_status status = dense_reach(&pass->counters, CELL(counter, id));
     struct counter *counter;
 
@@ -121,23 +119,16 @@ static enum mp_status take_sample(struct pass *pass, const struct mp_batch *batc
 static enum mp_status take_batch(void *context, const struct mp_batch *batch)
 {
     struct pass *pass = context;
-    unsigned table = batch->table->id;
 
-    if (table != MP_TABLE_counter && table != MP_TABLE_sample) {
-        MP_TRY(definitions_take(&pass->definitions, batch));
-        return quality_take(&pass->quality, batch);
-    }
     for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(table == MP_TABLE_counter ? take_counter(pass, batch, row)
-                                         : take_sample(pass, batch, row));
+        MP_TRY(batch->table->id == MP_TABLE_counter ? take_counter(pass, batch, row)
+                                                    : take_sample(pass, batch, row));
     return MP_OK;
 }
 
 static void select_samples(struct mp_cursor *cursor, void *context)
 {
     (void)context;
-    definitions_select(cursor, false);
-    quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample), UINT32_MAX);
 }
@@ -189,29 +180,18 @@ enum mp_status export_samples(const struct export_process *process, export_take_
                                     .what = "the samples",
                                     .context = &pass,
                                     .select = select_samples,
-                                    .take = take_batch,
-                                    .quality = &pass.quality,
-                                    .definitions = &pass.definitions};
-    const struct capture_range *range;
-    struct capture_ranges ranges;
+                                    .take = take_batch};
     enum mp_status status;
     bool any;
 
     MP_TRY(reading_has_rows(process->trace, MP_TABLE_sample, &any, error));
     if (!any)
         return MP_OK;
-    definitions_init(&pass.definitions, process->trace);
-    quality_init(&pass.quality, process->trace);
     dense_init(&pass.counters, sizeof(struct counter), 1u << 20);
-    status = ranges_open(&ranges, process->trace, process->options->range, &range, error);
-    if (!status)
-        status = find_spans(&pass, range, error);
+    status = find_spans(&pass, process->rows->range, error);
     if (!status)
         status = reading_run(&reading, error);
     free(pass.spans);
     dense_free(&pass.counters);
-    ranges_free(&ranges);
-    quality_free(&pass.quality);
-    definitions_free(&pass.definitions);
     return status;
 }

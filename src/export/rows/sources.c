@@ -81,7 +81,7 @@ static enum mp_status describe_graph(struct export_rows *rows, struct export_row
 
 static enum mp_status describe_host_function(struct export_rows *rows, struct export_row *row)
 {
-    MP_TRY(export_text_string(rows, CELL(host_function, name), &row->name));
+    MP_TRY(export_rows_string(rows, CELL(host_function, name), &row->name));
     row->raw_name = row->name;
     return row->name.text ? MP_OK : use(rows, row, "[host function]");
 }
@@ -142,7 +142,7 @@ static enum mp_status describe_metric(struct export_rows *rows, struct export_ro
 
 static enum mp_status describe_collective(struct export_rows *rows, struct export_row *row)
 {
-    MP_TRY(export_text_string(rows, CELL(collective, function), &row->name));
+    MP_TRY(export_rows_string(rows, CELL(collective, function), &row->name));
     row->raw_name = row->name;
     return row->name.text ? MP_OK : use(rows, row, "[unnamed call]");
 }
