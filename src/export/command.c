@@ -21,14 +21,13 @@ struct export_values {
     const char *devices;
     const char *analysis;
     const char *job;
-    const char *weight;
-    const char *frames;
+    const char *own[EXPORT_MAX_OWN]; /* options of single formats, in the order of the formats */
     bool force;
     bool events;
 };
 
 #define FIELD(name) offsetof(struct export_values, name)
-static const struct option_spec specs[] = {
+static const struct option_spec common[] = {
     {.name = "to",
      .argument = "FORMAT",
      .kind = OPTION_TEXT,
@@ -78,33 +77,11 @@ static const struct option_spec specs[] = {
      .offset = FIELD(analysis),
      .help = "iterations, dependencies and the critical path, which take 100 bytes of memory for "
              "each row; default: as the format needs them"},
-    {.name = "weight",
-     .argument = "W",
-     .kind = OPTION_TEXT,
-     .offset = FIELD(weight),
-     .help = "folded: device time (default: device), waiting time of calls and threads (waiting), "
-             "or time on the critical path (critical)"},
-    {.name = "frames",
-     .argument = "F",
-     .kind = OPTION_TEXT,
-     .offset = FIELD(frames),
-     .help = "folded: functions that called, where they are known (default: callers), or NVTX "
-             "ranges (ranges)"},
     REPORT_DEMANGLING_OPTION(FIELD(report)),
 };
-#undef FIELD
+#define COMMON (sizeof common / sizeof *common)
 
-static const struct option_set set = {
-    .command = "export",
-    .synopsis = "--to FORMAT [options] TRACE|FOLDER...",
-    .purpose = "Writes traces in the format of another tool. Several traces come on one clock.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole and the rest was written, 2 wrong usage, 3 "
-             "a trace cannot be read or OUT not written.",
-    .specs = specs,
-    .count = sizeof specs / sizeof *specs,
-};
-
-/* ---- The command line ---- */
+/* ---- Formats ---- */
 
 static const struct export_format *const all_formats[] = {
 #define ADDRESS(format) &export_##format,
@@ -117,6 +94,37 @@ const struct export_format *const *export_formats(size_t *count)
     *count = sizeof all_formats / sizeof *all_formats;
     return all_formats;
 }
+
+static const struct option_set set = {
+    .command = "export",
+    .synopsis = "--to FORMAT [options] TRACE|FOLDER...",
+    .purpose = "Writes traces in the format of another tool. Several traces come on one clock.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole and the rest was written, 2 wrong usage, 3 "
+             "a trace cannot be read or OUT not written.",
+};
+
+/* All options: those of single formats come before the last common one. */
+static size_t list_options(struct option_spec specs[OPTIONS_MAX])
+{
+    size_t count = COMMON - 1, own = 0;
+
+    memcpy(specs, common, sizeof common);
+    for (size_t i = 0; i < sizeof all_formats / sizeof *all_formats; i++) {
+        const struct export_option *option = all_formats[i]->options;
+
+        for (; option && option->name && own < EXPORT_MAX_OWN; option++, own++)
+            specs[count++] = (struct option_spec){.name = option->name,
+                                                  .argument = option->argument,
+                                                  .kind = OPTION_TEXT,
+                                                  .offset = FIELD(own) + own * sizeof(char *),
+                                                  .help = option->help};
+    }
+    specs[count++] = common[COMMON - 1];
+    return count;
+}
+#undef FIELD
+
+/* ---- The command line ---- */
 
 static const struct export_format *find_format(const char *key)
 {
@@ -232,6 +240,43 @@ static bool read_table(const char *table, const struct export_format *format,
     return false;
 }
 
+/* "--weight and --frames go with --to folded" */
+static bool complain_of_own(const struct export_format *format)
+{
+    const struct export_option *option = format->options;
+    char names[256] = "";
+    size_t used = 0;
+
+    for (; option->name && used < sizeof names; option++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s",
+                                 !used            ? ""
+                                 : option[1].name ? ", "
+                                                  : " and ",
+                                 option->name);
+    complain(set.command, "%s %s with --to %s", names, option - format->options > 1 ? "go" : "goes",
+             format->key);
+    return false;
+}
+
+/* Options of single formats, as list_options has numbered them. */
+static bool take_own(const struct export_values *values, struct export_job *job)
+{
+    const char *const *value = values->own;
+
+    for (size_t i = 0; i < sizeof all_formats / sizeof *all_formats; i++) {
+        const struct export_option *option = all_formats[i]->options;
+
+        for (; option && option->name; option++, value++) {
+            if (!*value)
+                continue;
+            if (all_formats[i] != job->format)
+                return complain_of_own(all_formats[i]);
+            job->settings[job->setting_count++] = (struct export_setting){option->name, *value};
+        }
+    }
+    return true;
+}
+
 /* ---- Writing ---- */
 
 static int run(struct export_job *job, int count, char **arguments)
@@ -251,9 +296,14 @@ int cmd_export(int argc, char **argv)
     struct export_values values = {.report = REPORT_PRESET};
     struct iterations_options how = {.way = ITERATIONS_AUTO};
     struct export_job job = {.command = set.command};
+    struct option_spec specs[OPTIONS_MAX];
+    struct option_set whole = set;
+    enum options_result result;
     int first;
-    enum options_result result = options_parse(&set, argc, argv, &values, &first);
 
+    whole.specs = specs;
+    whole.count = list_options(specs);
+    result = options_parse(&whole, argc, argv, &values, &first);
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
     if (!values.to) {
@@ -268,8 +318,7 @@ int cmd_export(int argc, char **argv)
         !options_agree(set.command,
                        (values.events || values.job) && strcmp(values.to, "parquet") != 0,
                        "--events and --job go with --to parquet") ||
-        !options_agree(set.command, (values.weight || values.frames) && !job.format->set,
-                       "--weight and --frames go with --to folded"))
+        !take_own(&values, &job))
         return EXIT_USAGE;
     if (first == argc) {
         complain(set.command, "which trace? 'miniprof export --to %s TRACE.mpt'", values.to);
@@ -279,8 +328,6 @@ int cmd_export(int argc, char **argv)
     job.options.how = values.iterations.how ? &how : NULL;
     job.output = values.output;
     job.table = values.report.table;
-    job.weight = values.weight;
-    job.frames = values.frames;
     job.force = values.force;
     job.options.events = values.events;
     job.options.job = values.job;

@@ -7,14 +7,20 @@
 
 #include "export/format.h"
 
+#define EXPORT_MAX_OWN 16 /* own options of all formats together */
+
+struct export_setting {
+    const char *name, *value;
+};
+
 struct export_job {
     const char *command;
     const struct export_format *format;
     struct export_options options;
     const char *output; /* -o; NULL: beside the trace */
     const char *table;  /* of a format that writes a folder only this one; NULL: all */
-    const char *weight; /* an option of the format's own; NULL: not given; so is the next */
-    const char *frames;
+    struct export_setting settings[EXPORT_MAX_OWN]; /* the format's own options that were given */
+    size_t setting_count;
     bool force;                /* what exists is replaced */
     bool own_progress;         /* the caller says how far it is */
     const struct ranks *ranks; /* of the processes' job, where the caller has matched it, and */

@@ -210,23 +210,27 @@ struct folded {
     size_t sum_count, sum_capacity;
 };
 
-static enum mp_status set_frames(struct folded *folded, const char *value, struct mp_error *error)
-{
-    folded->ranges_only = !strcmp(value, "ranges");
-    if (folded->ranges_only || !strcmp(value, "callers"))
-        return MP_OK;
-    return mp_error_set(error, MP_ERR_ARGUMENT, "unknown frames '%s'; there are callers, ranges",
-                        value);
-}
+static const struct export_option options[] = {
+    {"weight", "W",
+     "folded: device time (default: device), waiting time of calls and threads (waiting), or time "
+     "on the critical path (critical)"},
+    {"frames", "F",
+     "folded: functions that called, where they are known (default: callers), or NVTX ranges "
+     "(ranges)"},
+    {NULL, NULL, NULL},
+};
 
-static enum mp_status set(void *state, const char *key, const char *value, struct mp_error *error)
+static enum mp_status set(void *state, const char *name, const char *value, struct mp_error *error)
 {
     struct folded *folded = state;
 
-    if (!strcmp(key, "frames"))
-        return set_frames(folded, value, error);
-    if (strcmp(key, "weight") != 0)
-        return mp_error_set(error, MP_ERR_ARGUMENT, "--to folded has no option --%s", key);
+    if (!strcmp(name, "frames")) {
+        folded->ranges_only = !strcmp(value, "ranges");
+        if (folded->ranges_only || !strcmp(value, "callers"))
+            return MP_OK;
+        return mp_error_set(error, MP_ERR_ARGUMENT,
+                            "unknown frames '%s'; there are callers, ranges", value);
+    }
     for (unsigned i = 0; i < WEIGHTS; i++) {
         if (!strcmp(value, weights[i])) {
             folded->weight = (enum weight)i;
@@ -475,6 +479,7 @@ const struct export_format export_folded = {
     .help = "stacks for flame graphs: callers or NVTX ranges, and kernels (--weight, --frames)",
     .state_bytes = sizeof(struct folded),
     .analyses = true,
+    .options = options,
     .set = set,
     .begin = begin,
     .process = start_process,

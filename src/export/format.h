@@ -1,7 +1,7 @@
 /* A format of `miniprof export`: its file in src/export, and a line of
  * EXPORT_FORMATS.
  *
- *     set        for each option of the format's own, first
+ *     set        first, for each of the format's own options that was given
  *     begin      once: what stands before everything
  *     process    for each trace: who it was, its devices; then
  *     row        for each row of it, and
@@ -35,6 +35,13 @@ struct export_process {
     size_t count;                    /* of processes in this export */
 };
 
+/* An option of one format alone: `--NAME VALUE`. */
+struct export_option {
+    const char *name;     /* unlike those of `miniprof export` and of other formats */
+    const char *argument; /* what --help calls it */
+    const char *help;     /* a phrase that begins with the format's key */
+};
+
 struct export_format {
     const char *key;    /* `perfetto`: --to KEY */
     const char *suffix; /* `.pftrace` */
@@ -46,10 +53,10 @@ struct export_format {
     bool folder;        /* OUT is a folder even of one trace; `begin` gets no FILE */
     const char *lazy;   /* `.parquet`: files of a folder that may be missing, so that -f removes
                            those of an older export; else NULL */
-    /* An option of this format alone, `--KEY VALUE`, before `begin`. NULL: it has none.
-     * MP_ERR_ARGUMENT: there is no such option, or no such value; the message says what there is.
-     */
-    enum mp_status (*set)(void *state, const char *key, const char *value, struct mp_error *error);
+    const struct export_option *options; /* its own, up to one without a name; NULL: none */
+    /* An own option that was given, before `begin`. MP_ERR_ARGUMENT: there is no such value; the
+     * message says what there is. */
+    enum mp_status (*set)(void *state, const char *name, const char *value, struct mp_error *error);
     /* `path` is OUT. */
     enum mp_status (*begin)(void *state, FILE *out, const char *path, size_t processes,
                             struct mp_error *error);

@@ -138,10 +138,8 @@ static int write_all(struct writing *writing, const char *folder)
     enum mp_status status = MP_OK;
     int code;
 
-    if (job->weight)
-        status = format->set(writing->state, "weight", job->weight, &error);
-    if (status == MP_OK && job->frames)
-        status = format->set(writing->state, "frames", job->frames, &error);
+    for (size_t i = 0; i < job->setting_count && status == MP_OK; i++)
+        status = format->set(writing->state, job->settings[i].name, job->settings[i].value, &error);
     if (status == MP_OK && format->begin)
         status = format->begin(writing->state, writing->out, folder ? folder : job->path,
                                job->count, &error);
