@@ -22,7 +22,7 @@ struct export_job {
     struct export_setting settings[EXPORT_MAX_OWN]; /* the format's own options that were given */
     size_t setting_count;
     bool force;                /* what exists is replaced */
-    bool own_progress;         /* the caller says how far it is */
+    bool own_progress;         /* the caller shows the progress */
     const struct ranks *ranks; /* of the processes' job, where the caller has matched it, and */
     uint32_t ranks_process;    /* the number of the first process there */
 

@@ -65,8 +65,8 @@ static enum mp_status stacks_open(struct stacks *stacks, struct mp_trace *trace,
     return call_stacks_load(&stacks->calls, trace, error);
 }
 
-/* Reads ranges, paths and stacks, in passes of their own. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT;
- * stacks_close is due in any case. */
+/* Reads ranges, paths and stacks, in separate passes. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT;
+ * stacks_close must be called in any case. */
 static void stacks_close(struct stacks *stacks)
 {
     nvtx_spans_free(&stacks->spans);

@@ -1,4 +1,4 @@
-/* Compression by zlib, behind a stream of libc (fopencookie). */
+/* Compression by zlib, as a stream of libc (fopencookie). */
 #include "export/gzip.h"
 
 #include <stdlib.h>

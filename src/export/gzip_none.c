@@ -1,4 +1,4 @@
-/* Without zlib: nothing is compressed, and who asks for it is told so. */
+/* Without zlib nothing is compressed, and asking for it is an error. */
 #include "export/gzip.h"
 
 #include "base/poison.h"

@@ -165,17 +165,17 @@ static const struct mp_table_info *table_of(enum export_kind kind)
 }
 
 /* Whether a fixed cell says what the column says. */
-static bool is_told(const struct mp_table_info *table, const struct mp_column_info *column)
+static bool is_fixed(const struct mp_table_info *table, const struct mp_column_info *column)
 {
-    static const char *const told[] = {"start",  "time",        "duration", "name", "domain",
+    static const char *const columns[] = {"start",  "time",        "duration", "name", "domain",
                                        "thread", "correlation", "shape",    "node", "function",
                                        "graph",  "metric",      "cut"};
     bool reference = column->type == MP_TYPE_REF && !strcmp(column->reference, "stream");
 
     if (reference || (table->id == MP_TABLE_nvtx && !strcmp(column->name, "kind")))
         return true;
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-        if (!strcmp(column->name, told[i]))
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (!strcmp(column->name, columns[i]))
             return true;
     }
     return false;
@@ -216,7 +216,7 @@ static void cells_of(struct cells *cells, enum export_kind kind)
     }
     cells->fixed = cells->count;
     for (size_t i = 0; i < table->column_count; i++) {
-        if (is_told(table, &table->columns[i]))
+        if (is_fixed(table, &table->columns[i]))
             continue;
         make_key(table, &table->columns[i], cells->keys[made]);
         cells->columns[cells->count] = (uint8_t)i;

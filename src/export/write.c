@@ -1,5 +1,5 @@
-/* Goes through the rows of traces and hands them to a format. What a trace lacks is said on stderr,
- * and what is whole is written.
+/* Goes through the rows of traces and hands them to a format. What is missing from a trace is reported
+ * on stderr, and the rest is written.
  */
 #include "export/exports.h"
 
@@ -63,8 +63,8 @@ static int write_rows(struct writing *writing, const struct export_process *proc
     return status == MP_END ? EXIT_FINE : fail(writing, process->who->path, status, &error);
 }
 
-/* What the trace lacks. */
-static void tell(struct writing *writing, const struct export_process *process)
+/* What is missing from the trace. */
+static void complain_of_gaps(struct writing *writing, const struct export_process *process)
 {
     const struct export_analyses *analyses = export_rows_analyses(process->rows);
     const struct export_job *job = writing->job;
@@ -98,7 +98,7 @@ static int write_process(struct writing *writing, struct export_process *process
     if (!job->own_progress)
         progress_end();
     if (code == EXIT_FINE)
-        tell(writing, process);
+        complain_of_gaps(writing, process);
     export_rows_close(process->rows);
     return code;
 }

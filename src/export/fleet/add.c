@@ -211,7 +211,7 @@ static const struct ranks *fleet_job_of(struct fleet_job *job, const struct tree
 
 /* ---- The lake ---- */
 
-#define MAX_TOLD 10 /* runs that are there already, by name */
+#define MAX_COMPLAINTS 10 /* runs that are there already, by name */
 
 struct fleet {
     struct export_job *job;
@@ -241,7 +241,7 @@ static int out_of_memory(struct fleet *fleet)
 /* The first ones by name: a night's job may find thousands. */
 static int refuse(struct fleet *fleet)
 {
-    if (fleet->there++ < MAX_TOLD)
+    if (fleet->there++ < MAX_COMPLAINTS)
         complain(fleet->job->command,
                  "'%s': '%s' has %s already; -f replaces it, another --job keeps both",
                  fleet->job->processes->path, fleet->job->output, text_of(&fleet->place));
@@ -294,7 +294,7 @@ static bool is_fresh(struct fleet *fleet)
 {
     if (!mp_intern_find(&fleet->places, fleet->place.data, fleet->place.size))
         return true;
-    if (fleet->there++ < MAX_TOLD)
+    if (fleet->there++ < MAX_COMPLAINTS)
         complain(fleet->job->command,
                  "'%s': another of these traces is %s; add it with another --job",
                  fleet->job->processes->path, text_of(&fleet->place));
@@ -397,9 +397,9 @@ static void add_all(struct fleet *fleet)
             break;
     }
     progress_end();
-    if (fleet->there > MAX_TOLD)
+    if (fleet->there > MAX_COMPLAINTS)
         complain(fleet->job->command, "%s more runs are there already",
-                 mp_count(fleet->there - MAX_TOLD).text);
+                 mp_count(fleet->there - MAX_COMPLAINTS).text);
 }
 
 /* DIR may be new. Returns an exit code, after complaints. */

@@ -1,8 +1,8 @@
 /* The arguments of collectives, with torch.profiler's names: on the kernels, and on an event for
  * each call, which torch.profiler calls record_param_comms.
  *
- * What NCCL told of the calls comes first. Where it told nothing, the name of the kernel does, such
- * as ncclDevKernel_AllReduce_Sum_bf16_RING_LL or (before NCCL 2.18)
+ * What NCCL reported about the calls comes first. Where it reported nothing, the name of the kernel is
+ * used, such as ncclDevKernel_AllReduce_Sum_bf16_RING_LL or (before NCCL 2.18)
  * ncclKernel_AllReduce_RING_LL_Sum_float: group, sizes and sequence number are not in a name. */
 #include "export/kineto/state.h"
 
@@ -92,7 +92,8 @@ static const struct word *find_text(const struct word *words, const char *text)
 
 /* ---- By the name of a kernel ---- */
 
-struct told {
+/* What a kernel's name says. */
+struct named {
     const struct word *collective, *type; /* NULL: unknown */
 };
 
@@ -106,28 +107,28 @@ static size_t part_bytes(const char *part)
     return bytes;
 }
 
-static struct told read_name(const char *name)
+static struct named read_name(const char *name)
 {
     const char *part = name && !strncmp(name, "nccl", 4) ? strchr(name, '_') : NULL;
-    struct told told = {NULL, NULL};
+    struct named named = {NULL, NULL};
 
     while (part && *part == '_') {
         size_t bytes = part_bytes(++part);
 
-        told.collective = told.collective ? told.collective : find(collectives, part, bytes);
-        told.type = told.type ? told.type : find(types, part, bytes);
+        named.collective = named.collective ? named.collective : find(collectives, part, bytes);
+        named.type = named.type ? named.type : find(types, part, bytes);
         part += bytes;
     }
-    return told;
+    return named;
 }
 
-static void write_told(struct events *events, const struct told *told)
+static void write_named(struct events *events, const struct named *named)
 {
-    if (!told->collective)
+    if (!named->collective)
         return;
-    event_word(events, "Collective name", told->collective->torch);
-    if (told->type)
-        event_word(events, "dtype", told->type->torch);
+    event_word(events, "Collective name", named->collective->torch);
+    if (named->type)
+        event_word(events, "dtype", named->type->torch);
 }
 
 /* ---- By its calls ---- */
@@ -137,7 +138,7 @@ static bool is_root(const struct ranks_operation *operation)
     return operation->rank != RANKS_NONE && operation->rank == operation->peer;
 }
 
-/* How many times the bytes that NCCL counts a rank hands in and gets out. */
+/* A rank hands in *in times the bytes that NCCL counts, and gets *out times as many. */
 static void find_shares(const struct ranks_operation *operation, uint64_t *in, uint64_t *out)
 {
     const char *function = operation->function;
@@ -235,7 +236,7 @@ static void write_pair(struct events *events, const struct ranks_operation *oper
 }
 
 static void write_operation(struct kineto *kineto, const struct ranks_operation *operation,
-                            const struct told *told)
+                            const struct named *named)
 {
     struct events *events = &kineto->events;
     const struct word *collective = find_text(collectives, operation->function);
@@ -247,7 +248,7 @@ static void write_operation(struct kineto *kineto, const struct ranks_operation 
         event_word(events, "Collective name", collective->torch);
     else
         event_text(events, "Collective name", operation->function, strlen(operation->function));
-    write_sizes(events, operation, type ? type : told->type);
+    write_sizes(events, operation, type ? type : named->type);
     write_group(events, kineto->process, operation);
     write_pair(events, operation);
     event_number(events, "Seq", operation->sequence ? operation->sequence : operation->number);
@@ -257,7 +258,7 @@ static void write_operation(struct kineto *kineto, const struct ranks_operation 
 
 void kineto_write_collective(struct kineto *kineto, const struct export_row *row)
 {
-    const struct told told = read_name(row->name.text);
+    const struct named named = read_name(row->name.text);
     struct events *events = &kineto->events;
     struct ranks_operation sum;
     size_t first, count = ranks_operations_find(kineto->operations, row->correlation, row->graph,
@@ -266,9 +267,9 @@ void kineto_write_collective(struct kineto *kineto, const struct export_row *row
     if (count && row->correlation)
         event_number(events, "External id", row->correlation);
     if (ranks_operations_sum(kineto->operations, first, count, &sum))
-        write_operation(kineto, &sum, &told);
+        write_operation(kineto, &sum, &named);
     else
-        write_told(events, &told);
+        write_named(events, &named);
     if (count > 1)
         event_number(events, "operations", count);
 }
@@ -277,7 +278,7 @@ void kineto_write_collective(struct kineto *kineto, const struct export_row *row
 
 enum mp_status kineto_write_call_of_nccl(struct kineto *kineto, const struct export_row *row)
 {
-    static const struct told nothing;
+    static const struct named nothing;
     struct events *events = &kineto->events;
     const struct ranks_operation operation =
         ranks_operations_of(kineto->operations, row->columns, row->index);

@@ -30,7 +30,7 @@
 /* Properties of the GPUs, the rank, and where the times begin. HTA looks for `"rank": N` line by
  * line, so it stands near the beginning, with the space. */
 
-#define FILE_LINES 2 /* levels of the document whose items have lines of their own */
+#define FILE_LINES 2 /* levels of the document whose items each have a line */
 #define DAY_NS     (UINT64_C(86400) * 1000000000)
 
 /* The midnight (UTC) before the first record of all processes. */

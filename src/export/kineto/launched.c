@@ -33,7 +33,7 @@ static void count_work(struct kineto_launched *launched)
         launched->first[i + 1] += launched->first[i];
 }
 
-/* Puts each piece of work behind those of earlier calls; `first` moves on to the next call's. */
+/* Puts each piece of work after that of earlier calls; `first` moves on to the next call's. */
 static void place_work(struct kineto_launched *launched)
 {
     const struct deps *deps = launched->deps;

@@ -1,4 +1,6 @@
-/* What processes, GPUs, threads and streams are called. */
+/* Metadata events: how viewers call processes, GPUs, threads and streams, and in which order they
+ * show them. Each is written where its first event comes.
+ */
 #include "export/kineto/state.h"
 
 #include <inttypes.h>
@@ -14,12 +16,7 @@ uint64_t kineto_rank(const struct trace_set *set, size_t number)
     return rank == TRACE_SET_UNKNOWN ? number : rank;
 }
 
-/* ---- Names and order ---- */
-
-/* Metadata events: how viewers call processes, GPUs, threads and streams, and in which order these
- * stand. Each is written where its first event comes. */
-
-#define GPU_SORT_INDEX 16777216 /* Kineto's: GPUs stand behind all processes */
+#define GPU_SORT_INDEX 16777216 /* Kineto's: GPUs come after all processes */
 #define SYNC_ROWS      1000000  /* greater than streams of any program */
 #define NAME_BYTES     96
 
@@ -45,7 +42,7 @@ static void begin_metadata(struct kineto *kineto, const char *what, uint64_t pro
     event_args(&kineto->events);
 }
 
-static void tell_text(struct kineto *kineto, const char *what, uint64_t process, int64_t thread,
+static void write_text(struct kineto *kineto, const char *what, uint64_t process, int64_t thread,
                       const char *key, const char *text)
 {
     begin_metadata(kineto, what, process, thread);
@@ -53,7 +50,7 @@ static void tell_text(struct kineto *kineto, const char *what, uint64_t process,
     event_end(&kineto->events);
 }
 
-static void tell_order(struct kineto *kineto, const char *what, uint64_t process, int64_t thread,
+static void write_order(struct kineto *kineto, const char *what, uint64_t process, int64_t thread,
                        uint64_t order)
 {
     begin_metadata(kineto, what, process, thread);
@@ -70,9 +67,9 @@ static const char *command_of(const struct kineto *kineto)
 
 enum mp_status kineto_introduce_process(struct kineto *kineto)
 {
-    tell_text(kineto, "process_name", kineto->pid, 0, "name", command_of(kineto));
-    tell_text(kineto, "process_labels", kineto->pid, 0, "labels", "CPU");
-    tell_order(kineto, "process_sort_index", kineto->pid, 0, 0);
+    write_text(kineto, "process_name", kineto->pid, 0, "name", command_of(kineto));
+    write_text(kineto, "process_labels", kineto->pid, 0, "labels", "CPU");
+    write_order(kineto, "process_sort_index", kineto->pid, 0, 0);
     return kineto->events.text.status;
 }
 
@@ -85,9 +82,9 @@ static enum mp_status introduce_device(struct kineto *kineto, uint64_t device)
     if (!first)
         return MP_OK;
     snprintf(label, sizeof label, "GPU %" PRIu64, device);
-    tell_text(kineto, "process_name", device, 0, "name", command_of(kineto));
-    tell_text(kineto, "process_labels", device, 0, "labels", label);
-    tell_order(kineto, "process_sort_index", device, 0, GPU_SORT_INDEX + device);
+    write_text(kineto, "process_name", device, 0, "name", command_of(kineto));
+    write_text(kineto, "process_labels", device, 0, "labels", label);
+    write_order(kineto, "process_sort_index", device, 0, GPU_SORT_INDEX + device);
     return kineto->events.text.status;
 }
 
@@ -105,8 +102,8 @@ enum mp_status kineto_introduce_thread(struct kineto *kineto, const struct expor
         snprintf(name, sizeof name, "thread %" PRIu64 " (%.256s)", thread->tid, thread->name.text);
     else
         snprintf(name, sizeof name, "thread %" PRIu64, thread->tid);
-    tell_text(kineto, "thread_name", kineto->pid, (int64_t)thread->tid, "name", name);
-    tell_order(kineto, "thread_sort_index", kineto->pid, (int64_t)thread->tid, thread->tid);
+    write_text(kineto, "thread_name", kineto->pid, (int64_t)thread->tid, "name", name);
+    write_order(kineto, "thread_sort_index", kineto->pid, (int64_t)thread->tid, thread->tid);
     return kineto->events.text.status;
 }
 
@@ -135,7 +132,7 @@ enum mp_status kineto_introduce_stream(struct kineto *kineto, uint64_t device, i
         return MP_OK;
     MP_TRY(introduce_device(kineto, device));
     name_stream(name, row);
-    tell_text(kineto, "thread_name", device, row, "name", name);
-    tell_order(kineto, "thread_sort_index", device, row, (uint64_t)row);
+    write_text(kineto, "thread_name", device, row, "name", name);
+    write_order(kineto, "thread_sort_index", device, row, (uint64_t)row);
     return kineto->events.text.status;
 }

@@ -104,7 +104,7 @@ struct kineto_projected {
     uint64_t end;   /* of the last; 0: nothing */
 };
 
-/* MP_ERR_MEMORY; kineto_launched_free is due in any case. `deps` must live as long. */
+/* MP_ERR_MEMORY; kineto_launched_free must be called in any case. `deps` must live as long. */
 enum mp_status kineto_launched_build(struct kineto_launched *launched, const struct deps *deps);
 void kineto_launched_free(struct kineto_launched *launched);
 
@@ -182,7 +182,7 @@ void kineto_write_steps(struct kineto *kineto);
 
 /* ---- collectives.c ---- */
 
-/* The arguments of NCCL's kernels, as far as calls or their name tell them. */
+/* The arguments of NCCL's kernels that its calls or the kernel's name give. */
 void kineto_write_collective(struct kineto *kineto, const struct export_row *row);
 
 /* An event for a call of NCCL. */

@@ -138,7 +138,7 @@ static bool has_run(const char *folder)
     return has;
 }
 
-/* Finds run, date, job and rank, and opens the tables in a folder of their own. */
+/* Finds run, date, job and rank, and opens the tables in the folder of the run. */
 static enum mp_status open_run(struct lake *lake, struct mp_error *error)
 {
     struct mp_buffer path = {.data = NULL};

@@ -156,7 +156,7 @@ static enum mp_status put_run(struct lake *lake, const struct iterations_study *
 
 /* ---- Iterations ---- */
 
-/* Their quantities stand in the order of enum iteration_quantity. */
+/* Their quantities have the order of enum iteration_quantity. */
 _Static_assert((int)LAKE_ITERATION_bytes_copied - LAKE_ITERATION_latency_ns ==
                    ITERATION_QUANTITIES - 1,
                "the columns");

@@ -70,7 +70,7 @@ enum mp_status lake_add(struct lake *lake, const struct export_row *row)
     return MP_OK;
 }
 
-/* calls, total, min, p50, p99, max and critical stand one behind the other in both tables. */
+/* calls, total, min, p50, p99, max and critical follow each other in this order in both tables. */
 _Static_assert((int)LAKE_KERNEL_SUMMARY_critical_ns - LAKE_KERNEL_SUMMARY_calls == 6, "the order");
 _Static_assert((int)LAKE_API_SUMMARY_critical_ns - LAKE_API_SUMMARY_calls == 6, "the order");
 

@@ -6,8 +6,8 @@
  *     rows.c      rows of the GPU's work, of calls with their stacks, of NVTX, waits and memory
  *     payloads.c  extended payloads of NVTX
  *
- * All processes go into one file, as nsys does for a session. Each has a globalPid of its own, and
- * each host another hardware id in it. Times count from the earliest record of the export.
+ * All processes go into one file, as nsys does for a session. Each has its globalPid, which
+ * contains a hardware id of its host. Times count from the earliest record of the export.
  */
 #ifndef MP_EXPORT_NSYS_BUILD_H
 #define MP_EXPORT_NSYS_BUILD_H

@@ -1,5 +1,5 @@
 /* The extended payloads of NVTX as nsys's jsonText: an object with a key for each field, such as
- * {"NCCL communicator ID":14062,"Message size [bytes]":4096}. They come from a pass of their own,
+ * {"NCCL communicator ID":14062,"Message size [bytes]":4096}. They come from a separate pass,
  * since rows of `payload` stand apart from the events that they belong to. Memory: 24 bytes a
  * value.
  */

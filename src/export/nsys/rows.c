@@ -325,7 +325,7 @@ static enum mp_status put_nvtx_event(struct nsys *nsys, struct tables_cell *cell
     return tables_put(nsys->tables, NSYS_NVTX, cells);
 }
 
-/* The number of the row's domain, 0 the default one. A new one has a row of its own. */
+/* The number of the row's domain, 0 the default one. A new one gets a row. */
 static enum mp_status find_domain(struct nsys *nsys, const struct export_row *row,
                                   struct tables_cell *number)
 {

@@ -1,7 +1,7 @@
 /* nvprof's own files: SQLite databases with one table for each CUPTI activity kind (`-o`, `-i`).
  *
- * If nvprof's schema has a column for a value, the value stands in nvprof's table, where programs
- * written for nvprof's files find it. Everything else stands in tables of ours, MINIPROF_*, which
+ * If nvprof's schema has a column for a value, the value is in nvprof's table, where programs
+ * written for nvprof's files find it. Everything else is in tables of ours, MINIPROF_*, which
  * those programs ignore. A file with our tables is read back as the trace that it was made from,
  * row by row. A file without them, such as nvprof's own, gives what its tables hold. docs/nvvp.md
  * says what stands where.

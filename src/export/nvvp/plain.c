@@ -1,5 +1,5 @@
 /* Reads files that nvprof wrote, and others with nvprof's tables: as much of them as a trace can
- * hold. Columns that older versions of the schema lack read as 0. */
+ * hold. Columns that older versions of the schema do not have read as 0. */
 #include "export/nvvp/read.h"
 
 #include <stdio.h>
@@ -241,7 +241,7 @@ static void append_columns(const struct export_db *db, const struct nvvp_plain_k
     }
 }
 
-/* A statement for the rows of one table; none when the file lacks the table. */
+/* A statement for the rows of one table; none when the file has no such table. */
 static enum mp_status compile(const struct nvvp_reader *reader, const struct nvvp_plain_kind *kind,
                               sqlite3_stmt **statement)
 {

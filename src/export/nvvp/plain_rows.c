@@ -538,7 +538,7 @@ enum mp_status nvvp_look_at_marker(struct nvvp_plain *plain, const struct nvvp_p
 }
 
 /* The attributes of a begin or mark: flags, kind and bits of the payload, color, category. A
- * payload of 0 cannot be told apart from a missing one. */
+ * payload of 0 looks like a missing one. */
 static void take_marker_data(const uint64_t *data, struct mp_row_nvtx *nvtx)
 {
     static const uint8_t types[] = {
@@ -552,7 +552,7 @@ static void take_marker_data(const uint64_t *data, struct mp_row_nvtx *nvtx)
     }
 }
 
-/* The domain of a row. An end may lack it; then the domain is that of the begin. */
+/* The domain of a row. Where an end has none, it is that of the begin. */
 static enum mp_status domain_of(struct nvvp_plain *plain, const struct nvvp_MARKER *from,
                                 uint64_t *domain)
 {

@@ -15,7 +15,7 @@
 
 /* ---- Our own files ---- */
 
-/* Reads files with MINIPROF_ tables: restores, row by row, the trace that they were made from. */
+/* A file with MINIPROF_ tables restores, row by row, the trace that it was made from. */
 
 /* One table of ours. */
 struct our_source {

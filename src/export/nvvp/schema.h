@@ -60,7 +60,7 @@ extern const struct nvvp_table nvvp_tables[NVVP_TABLE_COUNT];
 /* CREATE statements of all that is in a file besides nvvp_tables and the tables of ours. */
 extern const char nvvp_other_tables[];
 
-/* A time of the trace as it stands in the file, and back. 0 stays 0. The one time that the offset
+/* A time of the trace as a time of the file, and back. 0 stays 0. The one time that the offset
  * would turn into 0 is written as the offset itself, so that no two times become one. */
 static inline uint64_t nvvp_time_out(uint64_t time, uint64_t offset)
 {

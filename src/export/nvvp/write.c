@@ -398,7 +398,7 @@ static enum mp_status give_name(const char *file, const char *path, struct mp_er
     return mp_error_set(error, MP_ERR_IO, "cannot create '%.150s': %m", path);
 }
 
-/* Creates an empty file beside `path`, whose name goes to `file`. */
+/* Creates an empty file in the folder of `path`, and puts its name into `file`. */
 static enum mp_status create_beside(const char *path, char *file, size_t size,
                                     struct mp_error *error)
 {

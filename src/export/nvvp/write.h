@@ -24,7 +24,7 @@ struct nvvp_writer {
     sqlite3_stmt *theirs[NVVP_TABLE_COUNT]; /* INSERT into nvprof's tables */
     sqlite3_stmt *ours[MP_TABLE_COUNT];     /* INSERT into MINIPROF_ tables; NULL: there is none */
     sqlite3_stmt *string;                   /* INSERT into StringTable */
-    sqlite3_stmt *string_if_new;            /* the same, but never in place of another row */
+    sqlite3_stmt *string_if_new;            /* the same, but never replaces a row */
     sqlite3_stmt *string_exact;             /* INSERT into MINIPROF_STRING */
     sqlite3_stmt *release;                  /* UPDATE of CUPTI_ACTIVITY_KIND_MEMORY */
     uint64_t rows[MP_TABLE_COUNT];          /* of each table, so far */

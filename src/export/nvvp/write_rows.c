@@ -460,7 +460,7 @@ static enum mp_status put_nvtx(struct nvvp_writer *writer, const struct mp_batch
         .timestamp = TIME(nvtx, time),
         .objectKind = THREAD_OBJECT,
         .objectId = thread_object(writer, event.thread),
-        .name = ends ? 0 : event.name, /* by which readers tell begins from ends */
+        .name = ends ? 0 : event.name, /* readers know ends by it */
         .domain = event.domain,
     };
     uint64_t id;

@@ -184,7 +184,7 @@ struct thrift {
     unsigned depth;
 };
 
-/* Begins a struct that stands in no other. Appends to `out`. */
+/* Begins the outermost struct. Appends to `out`. */
 void thrift_open(struct thrift *thrift, struct mp_buffer *out);
 
 /* Begins a struct in a field, and one as an element of a list. */
@@ -202,7 +202,7 @@ void thrift_i32(struct thrift *thrift, int id, int32_t value);
 void thrift_i64(struct thrift *thrift, int id, int64_t value);
 void thrift_binary(struct thrift *thrift, int id, const void *data, size_t bytes);
 
-/* Begins a list in a field; so many elements must follow. */
+/* Begins a list in a field; `count` elements must follow. */
 void thrift_list(struct thrift *thrift, int id, enum thrift_type type, uint32_t count);
 
 /* Elements of a list. */

@@ -283,8 +283,8 @@ static void put_run(struct mp_buffer *out, uint64_t value, uint32_t length, unsi
     mp_buffer_append(out, &value, (width + 7) / 8);
 }
 
-/* Packed values come in eights, except for the last ones, so the values in front of a run take from
- * it what they lack. */
+/* Packed values come in eights, except for the last ones, so the values before a run
+ * take from it what is missing from their eight. */
 void encode_hybrid(struct mp_buffer *out, const uint64_t *values, uint32_t count, unsigned width)
 {
     uint32_t packed = 0; /* values from here to `at` await packing */
@@ -305,7 +305,7 @@ void encode_hybrid(struct mp_buffer *out, const uint64_t *values, uint32_t count
 /* ---- Differences ---- */
 
 /* DELTA_BINARY_PACKED: the differences of numbers from the ones before them, in as few bits as a
- * miniblock of 32 needs above the least difference of its block of 128.
+ * miniblock of 32 needs above the smallest difference of its block of 128.
  *
  * Differences are those of two's complement and wrap around, so that every number has one, and
  * those of 32-bit numbers fit into 32 bits, which readers expect. */
@@ -319,8 +319,8 @@ static int64_t difference(uint64_t a, uint64_t b, unsigned bits)
     return bits == 32 ? (int64_t)(int32_t)(uint32_t)(a - b) : (int64_t)(a - b);
 }
 
-/* The `count` differences between the values from `values` on, above the least of them, which it
- * returns; 0 behind the last. */
+/* Stores the `count` differences between the values from `values` on, each minus the smallest of them,
+ * which it returns; 0 after the last. */
 static int64_t take_differences(const uint64_t *values, uint32_t count, unsigned bits,
                                 uint64_t *differences)
 {
@@ -377,7 +377,7 @@ void encode_delta(struct mp_buffer *out, const uint64_t *values, uint32_t count,
  *     INT64    likewise
  *     STRING   a dictionary, or DELTA_LENGTH_BYTE_ARRAY where it would hold most of the bytes
  *
- * A dictionary stands in a page before the values, which are then its indices. */
+ * A dictionary is a page before the values, which are then indices into it. */
 
 /* Distinct numbers of a dictionary, or half of the values. With more a reader gains nothing by one,
  * and differences are smaller (docs/measurements.md, 16). */

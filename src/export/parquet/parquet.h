@@ -16,7 +16,7 @@
  *     }
  *     return parquet_end(writer, error);
  *
- * Rows are collected to groups of 122,880 (DuckDB's own), each with the least and greatest value of
+ * Rows are collected to groups of 122,880 (DuckDB's own), each with the minimum and maximum of
  * each column, so that a reader skips groups that a filter rules out. Pages are compressed by zstd.
  * Memory is that of one group: at most 1 MiB a column and 16 MiB of distinct text, and as much
  * again to encode the largest column; the footer adds about 100 bytes for each column of a group.

@@ -34,10 +34,10 @@
  * An NVTX range with more than 512 inside comes when those are written, but still nests. Only if it
  * began in the very nanosecond of its first inner range, Perfetto takes one for the other.
  *
- * Memory: 40 KiB a track at most, and 8 bytes for each slice inside of which one is.
+ * Memory: 40 KiB a track at most, and 8 bytes for each slice that is around another one.
  */
 
-/* What is written with a slice besides its name; 0: nothing. */
+/* A slice, and what is written with it besides its name; 0: nothing. */
 struct slice {
     uint64_t start, duration; /* ns, of the recorder's clock */
     uint64_t name;            /* packets_name */
@@ -69,7 +69,7 @@ struct track {
 struct slices {
     struct packets *packets;
     uint64_t next_uuid;
-    /* Writes what an activity has besides, inside of the event. */
+    /* Writes the links of an activity, inside of the event. */
     void (*correlate)(void *context, uint32_t activity);
     void *context;
 };
@@ -109,7 +109,7 @@ void slice_end(struct packets *packets, uint64_t uuid, uint64_t time,
  * Ids are unique in an export. Memory: 4 bytes a call, 4 bytes a device activity, 4 bytes a front.
  */
 
-/* Streams of which something is listed, at most. */
+/* Streams of which an activity is listed, at most. */
 #define LINKS_MAX 256
 
 struct links {
@@ -160,7 +160,7 @@ struct gpu {
 struct device {
     uint64_t gpu;  /* the number of its GPU */
     char arch[16]; /* "sm_90"; "": unknown */
-    bool known;    /* to be told from a hole */
+    bool known;    /* defined; else a hole of the array */
     struct device_limits limits;
 };
 

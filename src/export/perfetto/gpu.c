@@ -19,7 +19,7 @@
 /* ---- GPUs ---- */
 
 /* An ordinal names a GPU in one process only, so processes that share one, or that each call theirs
- * 0, are told apart by UUID. A GPU gets its ordinal as number if no other has it, else the next
+ * 0, are distinguished by UUID. A GPU gets its ordinal as number if no other has it, else the next
  * free one. */
 
 static bool is_taken(const struct perfetto *perfetto, uint64_t number)
@@ -180,7 +180,7 @@ static void write_collective(struct perfetto *perfetto, const struct export_row 
         put(perfetto, ARGUMENT_PEER, sum.peer);
 }
 
-/* Stages have the numbers of their kinds plus 1; queues come behind. */
+/* Stages have the numbers of their kinds plus 1; those of queues come after. */
 #define FIRST_QUEUE 16
 
 static const char *const stages[] = {
@@ -348,7 +348,7 @@ static void encode_dimensions(struct mp_buffer *bytes, unsigned field, const uin
     proto_end(bytes, at);
 }
 
-/* Queue, stage, GPU, context, name, kernel; then the launch, whose own arguments come behind. */
+/* Queue, stage, GPU, context, name, kernel; then the launch, whose own arguments follow. */
 static enum mp_status encode(struct perfetto *perfetto, const struct export_row *row,
                              struct launch *launch)
 {

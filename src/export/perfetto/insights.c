@@ -1,4 +1,4 @@
-/* What only the analyses know, as tracks of their own: "miniprof" with the critical path, the
+/* What only the analyses know, as separate tracks: "miniprof" with the critical path, the
  * iterations with where their time went, and advice.
  *
  *     miniprof

@@ -9,7 +9,7 @@
 #include "base/poison.h"
 
 #define WRITE_FROM   ((size_t)256 << 10)
-#define UNKNOWN_NAME 1 /* the numbers of the trace's texts stand behind it */
+#define UNKNOWN_NAME 1 /* the numbers of the trace's texts come after it */
 
 static const char *const categories[CATEGORY_COUNT] = {
     [CATEGORY_CUDA] = "cuda",
@@ -197,7 +197,7 @@ static void write_reading(struct packets *packets, unsigned clock, uint64_t time
  * and drops events that no snapshot relates to it: in a .zip, those of all files but the first. No
  * trace has a reading of CLOCK_BOOTTIME, so it gets the recorder's, from which it differs by the
  * time that the machine slept. If the recorder's clock is known, traces of the same boot by other
- * tools can be put beside it. */
+ * tools can be shown with it. */
 static void write_clock(struct packets *packets, bool monotonic, uint64_t now)
 {
     size_t at = packet_begin_timeless(packets);

@@ -4,7 +4,7 @@
  *     proto_uint(&packets->bytes, ...);
  *     packet_end(packets, at);
  *
- * A sequence is the packets of one process. A text gets its number in a packet of its own, before
+ * A sequence is the packets of one process. A text gets its number in a separate packet, before
  * the first packet that uses the number: Perfetto passes over events whose numbers it does not
  * know. Packets are collected and written 256 KiB at a time.
  */

@@ -16,7 +16,7 @@
 
 #include "base/poison.h"
 
-#define PIDS (UINT64_C(1) << 22) /* Linux's greatest pid_max */
+#define PIDS (UINT64_C(1) << 22) /* Linux's maximum of pid_max */
 
 /* ---- Begin ---- */
 

@@ -11,12 +11,12 @@
 #include "base/poison.h"
 
 #define MAX_HELD  512
-#define MAX_LANES 64 /* that are looked at for a slice; others get one of their own */
+#define MAX_LANES 64 /* that are tried for a slice; then it gets a new one */
 
 struct slice_lane {
     uint64_t uuid;
     uint64_t last_start; /* of its slices: 0 without */
-    uint64_t last_end;   /* the greatest */
+    uint64_t last_end;   /* the maximum */
     uint64_t *ends;      /* of those that are around the last one, the innermost last */
     size_t depth, capacity;
 };

@@ -1,5 +1,5 @@
-/* A .zip whose members are stored as they are, as Perfetto reads it: sizes and checksum stand in
- * front of a member, so the file must be one that can be sought, and ZIP64 is not allowed.
+/* A .zip whose members are stored as they are, as Perfetto reads it: sizes and checksum come
+ * before a member, so the file must be one that can be sought, and ZIP64 is not allowed.
  *
  *     zip_begin(&zip, out);
  *     zip_member(&zip, "rank-0.pftrace");

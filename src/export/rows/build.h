@@ -7,7 +7,7 @@
  *     nvtx.c      from pushes and pops to ranges
  *     filter.c    devices, capture ranges
  *     analyses.c  the event graph, iterations, critical paths
- *     samples.c   sampled counters, which have a pass of their own
+ *     samples.c   sampled counters, from a separate pass
  */
 #ifndef MP_EXPORT_ROWS_BUILD_H
 #define MP_EXPORT_ROWS_BUILD_H

@@ -33,7 +33,7 @@ static bool has_begun(const struct capture_range *range, const struct export_sou
                : range->begin_time <= row->start;
 }
 
-/* The capture ranges stand in the order of their begins. */
+/* The capture ranges are in the order of their begins. */
 static const struct capture_range *find_range(struct export_rows *rows,
                                               const struct export_source *source,
                                               const struct export_row *row)

@@ -38,7 +38,7 @@ enum export_kind {
     EXPORT_GRAPH,         /* a graph launch as a whole */
     EXPORT_HOST_FUNCTION, /* called by a stream or a graph */
     EXPORT_CALL,
-    EXPORT_SYNC,  /* what a synchronising call named; the call has a row of its own */
+    EXPORT_SYNC,  /* what a synchronising call named; the call is another row */
     EXPORT_WAIT,  /* of a thread, outside of CUDA */
     EXPORT_RANGE, /* NVTX: push and pop, or start and end; when it ends */
     EXPORT_MARK,  /* NVTX */
@@ -46,7 +46,7 @@ enum export_kind {
     EXPORT_POOL,
     EXPORT_UNIFIED,
     EXPORT_OVERHEAD,
-    EXPORT_COLLECTIVE, /* a call of NCCL; its kernel has a row of its own */
+    EXPORT_COLLECTIVE, /* a call of NCCL; its kernel is another row */
     EXPORT_METRIC,
     EXPORT_KINDS
 };

@@ -62,7 +62,7 @@ static bool has_device(const struct pass *pass, uint64_t device)
     return !devices || (device < 64 && (devices >> device & 1));
 }
 
-/* The first span that ends behind `time`. */
+/* The first span that ends after `time`. */
 static size_t first_span(const struct pass *pass, uint64_t time)
 {
     size_t low = 0, high = pass->span_count;
@@ -135,7 +135,7 @@ static void select_samples(struct mp_cursor *cursor, void *context)
 
 /* ---- What is wanted ---- */
 
-/* Of an iteration or of everything, as far as it lies in the range; NULL: there is no range. */
+/* Adds the part of an iteration, or of everything, that lies in the range; NULL: there is no range. */
 static void add_span(struct pass *pass, struct span span, const struct capture_range *range)
 {
     struct span *last = pass->span_count ? &pass->spans[pass->span_count - 1] : NULL;

@@ -19,7 +19,7 @@
 #include "base/poison.h"
 
 #define MAX_VALUE_BYTES (16 << 20)
-#define PATH_BYTES      4352 /* PATH_MAX and what stands before and behind */
+#define PATH_BYTES      4352 /* PATH_MAX and what is put around it */
 
 #define MESSAGE_BYTES 81
 
@@ -74,7 +74,7 @@ static enum mp_status failed(const struct export_db *db, struct mp_error *error)
     }
 }
 
-/* SQLite gives a meaning of its own to names such as `:memory:`, but not to names with a slash. */
+/* SQLite gives a special meaning to names such as `:memory:`, but not to names with a slash. */
 static enum mp_status open_handle(struct export_db *db, const char *file, int flags,
                                   struct mp_error *error)
 {
