@@ -31,9 +31,15 @@
 /* clang-format on */
 NVVP_TABLES(INSERT_FUNCTION)
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-#define TIME(table, column) nvvp_time_out(CELL(table, column), writer->offset)
-#define END(table)          (TIME(table, start) + CELL(table, duration))
+static uint64_t time_of(const struct nvvp_writer *writer, uint64_t time)
+{
+    return nvvp_time_out(time, writer->offset);
+}
+
+static uint64_t end_of(const struct nvvp_writer *writer, uint64_t start, uint64_t duration)
+{
+    return time_of(writer, start) + duration;
+}
 
 static enum mp_status no_memory(struct nvvp_writer *writer)
 {
@@ -79,16 +85,14 @@ static struct nvvp_blob thread_object(const struct nvvp_writer *writer, uint64_t
 
 /* ---- Definitions ---- */
 
-static enum mp_status put_thread(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status put_thread(struct nvvp_writer *writer, const struct mp_row_thread *row)
 {
-    const struct mp_row_thread thread = {CELL(thread, id), CELL(thread, tid), CELL(thread, name)};
-    struct nvvp_NAME name = {.objectKind = THREAD_OBJECT, .name = thread.name};
+    struct nvvp_NAME name = {.objectKind = THREAD_OBJECT, .name = row->name};
 
-    MP_TRY(keep_definition_row(writer, &writer->threads, thread.id, &thread));
-    if (!thread.name)
+    MP_TRY(keep_definition_row(writer, &writer->threads, row->id, row));
+    if (!row->name)
         return MP_OK;
-    name.objectId = thread_object(writer, thread.id);
+    name.objectId = thread_object(writer, row->id);
     return insert_NAME(writer, 0, &name);
 }
 
@@ -103,87 +107,70 @@ static struct nvvp_blob uuid_blob(uint64_t high, uint64_t low)
     return blob;
 }
 
-static enum mp_status put_device(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status put_device(struct nvvp_writer *writer, const struct mp_row_device *row)
 {
     const struct nvvp_DEVICE device = {
         .flags = 1, /* kernels can run concurrently */
-        .globalMemoryBandwidth = CELL(device, memory_bandwidth),
-        .globalMemorySize = CELL(device, memory),
-        .l2CacheSize = CELL(device, l2_cache),
-        .numThreadsPerWarp = CELL(device, warp_threads),
-        .coreClockRate = CELL(device, core_clock),
-        .numMultiprocessors = CELL(device, multiprocessors),
-        .maxWarpsPerMultiprocessor = CELL(device, sm_warps),
-        .maxBlocksPerMultiprocessor = CELL(device, sm_blocks),
-        .maxSharedMemoryPerMultiprocessor = CELL(device, sm_shared_memory),
-        .maxRegistersPerMultiprocessor = CELL(device, sm_registers),
-        .maxRegistersPerBlock = CELL(device, block_registers),
-        .maxSharedMemoryPerBlock = CELL(device, block_shared_memory),
-        .maxThreadsPerBlock = CELL(device, block_threads),
-        .computeCapabilityMajor = CELL(device, compute_major),
-        .computeCapabilityMinor = CELL(device, compute_minor),
-        .id = CELL(device, id),
-        .uuid = uuid_blob(CELL(device, uuid_high), CELL(device, uuid_low)),
-        .name = CELL(device, name),
+        .globalMemoryBandwidth = row->memory_bandwidth,
+        .globalMemorySize = row->memory,
+        .l2CacheSize = row->l2_cache,
+        .numThreadsPerWarp = row->warp_threads,
+        .coreClockRate = row->core_clock,
+        .numMultiprocessors = row->multiprocessors,
+        .maxWarpsPerMultiprocessor = row->sm_warps,
+        .maxBlocksPerMultiprocessor = row->sm_blocks,
+        .maxSharedMemoryPerMultiprocessor = row->sm_shared_memory,
+        .maxRegistersPerMultiprocessor = row->sm_registers,
+        .maxRegistersPerBlock = row->block_registers,
+        .maxSharedMemoryPerBlock = row->block_shared_memory,
+        .maxThreadsPerBlock = row->block_threads,
+        .computeCapabilityMajor = row->compute_major,
+        .computeCapabilityMinor = row->compute_minor,
+        .id = row->id,
+        .uuid = uuid_blob(row->uuid_high, row->uuid_low),
+        .name = row->name,
     };
 
     return insert_DEVICE(writer, 0, &device);
 }
 
-static enum mp_status put_stream(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status put_stream(struct nvvp_writer *writer, const struct mp_row_stream *row)
 {
-    const struct mp_row_stream stream = {CELL(stream, id), CELL(stream, stream),
-                                         CELL(stream, context), CELL(stream, device)};
-
-    return keep_definition_row(writer, &writer->streams, stream.id, &stream);
+    return keep_definition_row(writer, &writer->streams, row->id, row);
 }
 
-static enum mp_status put_function(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                   uint32_t row)
+static enum mp_status put_function(struct nvvp_writer *writer, const struct mp_row_function *row)
 {
-    const struct mp_row_function function = {CELL(function, id), CELL(function, api),
-                                             CELL(function, cbid), CELL(function, name)};
-
-    return keep_definition_row(writer, &writer->functions, function.id, &function);
+    return keep_definition_row(writer, &writer->functions, row->id, row);
 }
 
-static enum mp_status put_shape(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                uint32_t row)
+static enum mp_status put_shape(struct nvvp_writer *writer, const struct mp_row_shape *row)
 {
-    struct mp_row_shape shape;
-
-/* clang-format off */
-#define TAKE(table, id, name, type, unit, codec, doc) shape.name = CELL(table, name);
-    MP_COLUMNS_shape(TAKE)
-#undef TAKE
-        /* clang-format on */
-        return keep_definition_row(writer, &writer->shapes, shape.id, &shape);
+    return keep_definition_row(writer, &writer->shapes, row->id, row);
 }
 
-static enum mp_status put_stream_info(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                      uint32_t row)
+static enum mp_status put_stream_info(struct nvvp_writer *writer,
+                                      const struct mp_row_stream_info *row)
 {
     const struct nvvp_STREAM stream = {
-        .contextId = CELL(stream_info, context),
-        .streamId = CELL(stream_info, stream),
-        .priority = CELL(stream_info, priority),
-        .flag = CELL(stream_info, flag),
-        .correlationId = CELL(stream_info, correlation),
+        .contextId = row->context,
+        .streamId = row->stream,
+        .priority = row->priority,
+        .flag = row->flag,
+        .correlationId = row->correlation,
     };
 
     return insert_STREAM(writer, 0, &stream);
 }
 
-static enum mp_status put_context_info(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                       uint32_t row)
+static enum mp_status put_context_info(struct nvvp_writer *writer,
+                                       const struct mp_row_context_info *row)
 {
     const struct nvvp_CONTEXT context = {
-        .contextId = CELL(context_info, context),
-        .deviceId = CELL(context_info, device),
+        .contextId = row->context,
+        .deviceId = row->device,
         .computeApiKind = 1, /* CUDA */
-        .nullStreamId = CELL(context_info, null_stream),
+        .nullStreamId = row->null_stream,
     };
 
     return insert_CONTEXT(writer, 0, &context);
@@ -191,12 +178,11 @@ static enum mp_status put_context_info(struct nvvp_writer *writer, const struct 
 
 /* ---- Device activities ---- */
 
-static enum mp_status put_kernel(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status put_kernel(struct nvvp_writer *writer, const struct mp_row_kernel *row)
 {
     static const struct mp_row_shape none;
-    const struct mp_row_stream stream = stream_of(writer, CELL(kernel, stream));
-    const struct mp_row_shape *shape = dense_at(&writer->shapes, CELL(kernel, shape));
+    const struct mp_row_stream stream = stream_of(writer, row->stream);
+    const struct mp_row_shape *shape = dense_at(&writer->shapes, row->shape);
     uint64_t id = writer->rows[MP_INDEX_kernel];
 
     if (!shape)
@@ -204,9 +190,9 @@ static enum mp_status put_kernel(struct nvvp_writer *writer, const struct mp_bat
     const struct nvvp_CONCURRENT_KERNEL kernel = {
         .cacheConfig = {.size = 1},
         .registersPerThread = shape->registers,
-        .start = TIME(kernel, start),
-        .end = END(kernel),
-        .completed = END(kernel),
+        .start = time_of(writer, row->start),
+        .end = end_of(writer, row->start, row->duration),
+        .completed = end_of(writer, row->start, row->duration),
         .deviceId = stream.device,
         .contextId = stream.context,
         .streamId = stream.stream,
@@ -219,7 +205,7 @@ static enum mp_status put_kernel(struct nvvp_writer *writer, const struct mp_bat
         .staticSharedMemory = shape->static_shared_memory,
         .dynamicSharedMemory = shape->dynamic_shared_memory,
         .localMemoryPerThread = shape->local_memory,
-        .correlationId = CELL(kernel, correlation),
+        .correlationId = row->correlation,
         .gridId = id,
         .name = shape->kernel,
         .launchType = shape->launch_type,
@@ -228,103 +214,98 @@ static enum mp_status put_kernel(struct nvvp_writer *writer, const struct mp_bat
     return insert_CONCURRENT_KERNEL(writer, id, &kernel);
 }
 
-static enum mp_status put_peer_copy(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                    uint32_t row)
+static enum mp_status put_peer_copy(struct nvvp_writer *writer, const struct mp_row_copy *row)
 {
-    const struct mp_row_stream stream = stream_of(writer, CELL(copy, stream));
+    const struct mp_row_stream stream = stream_of(writer, row->stream);
     const struct nvvp_MEMCPY2 copy = {
-        .copyKind = CELL(copy, kind),
-        .srcKind = CELL(copy, source),
-        .dstKind = CELL(copy, target),
-        .flags = CELL(copy, flags),
-        .bytes = CELL(copy, bytes),
-        .start = TIME(copy, start),
-        .end = END(copy),
+        .copyKind = row->kind,
+        .srcKind = row->source,
+        .dstKind = row->target,
+        .flags = row->flags,
+        .bytes = row->bytes,
+        .start = time_of(writer, row->start),
+        .end = end_of(writer, row->start, row->duration),
         .deviceId = stream.device,
         .contextId = stream.context,
         .streamId = stream.stream,
-        .srcDeviceId = CELL(copy, source_device),
-        .srcContextId = CELL(copy, source_context),
-        .dstDeviceId = CELL(copy, target_device),
-        .dstContextId = CELL(copy, target_context),
-        .correlationId = CELL(copy, correlation),
+        .srcDeviceId = row->source_device,
+        .srcContextId = row->source_context,
+        .dstDeviceId = row->target_device,
+        .dstContextId = row->target_context,
+        .correlationId = row->correlation,
     };
 
     return insert_MEMCPY2(writer, writer->rows[MP_INDEX_copy], &copy);
 }
 
-static enum mp_status put_copy(struct nvvp_writer *writer, const struct mp_batch *batch,
-                               uint32_t row)
+static enum mp_status put_copy(struct nvvp_writer *writer, const struct mp_row_copy *row)
 {
-    const struct mp_row_stream stream = stream_of(writer, CELL(copy, stream));
+    const struct mp_row_stream stream = stream_of(writer, row->stream);
 
-    if (CELL(copy, kind) == MP_copy_kind_PtoP)
-        return put_peer_copy(writer, batch, row);
+    if (row->kind == MP_copy_kind_PtoP)
+        return put_peer_copy(writer, row);
     const struct nvvp_MEMCPY copy = {
-        .copyKind = CELL(copy, kind),
-        .srcKind = CELL(copy, source),
-        .dstKind = CELL(copy, target),
-        .flags = CELL(copy, flags),
-        .bytes = CELL(copy, bytes),
-        .start = TIME(copy, start),
-        .end = END(copy),
+        .copyKind = row->kind,
+        .srcKind = row->source,
+        .dstKind = row->target,
+        .flags = row->flags,
+        .bytes = row->bytes,
+        .start = time_of(writer, row->start),
+        .end = end_of(writer, row->start, row->duration),
         .deviceId = stream.device,
         .contextId = stream.context,
         .streamId = stream.stream,
-        .correlationId = CELL(copy, correlation),
-        .runtimeCorrelationId = CELL(copy, correlation),
+        .correlationId = row->correlation,
+        .runtimeCorrelationId = row->correlation,
     };
     return insert_MEMCPY(writer, writer->rows[MP_INDEX_copy], &copy);
 }
 
-static enum mp_status put_set(struct nvvp_writer *writer, const struct mp_batch *batch,
-                              uint32_t row)
+static enum mp_status put_set(struct nvvp_writer *writer, const struct mp_row_set *row)
 {
-    const struct mp_row_stream stream = stream_of(writer, CELL(set, stream));
+    const struct mp_row_stream stream = stream_of(writer, row->stream);
     const struct nvvp_MEMSET set = {
-        .value = CELL(set, value),
-        .bytes = CELL(set, bytes),
-        .start = TIME(set, start),
-        .end = END(set),
+        .value = row->value,
+        .bytes = row->bytes,
+        .start = time_of(writer, row->start),
+        .end = end_of(writer, row->start, row->duration),
         .deviceId = stream.device,
         .contextId = stream.context,
         .streamId = stream.stream,
-        .correlationId = CELL(set, correlation),
-        .flags = CELL(set, flags),
-        .memoryKind = CELL(set, memory),
+        .correlationId = row->correlation,
+        .flags = row->flags,
+        .memoryKind = row->memory,
     };
 
     return insert_MEMSET(writer, writer->rows[MP_INDEX_set], &set);
 }
 
 /* CUPTI gives moments no end, and nvprof calls a page fault of the CPU that has one invalid. */
-static uint64_t unified_end(const struct nvvp_writer *writer, const struct mp_batch *batch,
-                            uint32_t row)
+static uint64_t unified_end(const struct nvvp_writer *writer, const struct mp_row_unified *row)
 {
-    switch (CELL(unified, kind)) {
+    switch (row->kind) {
     case MP_unified_kind_cpu_page_fault:
     case MP_unified_kind_thrashing:
     case MP_unified_kind_remote_map:
-        return CELL(unified, duration) ? END(unified) : 0;
+        return row->duration ? end_of(writer, row->start, row->duration) : 0;
     default:
-        return END(unified);
+        return end_of(writer, row->start, row->duration);
     }
 }
 
-static enum mp_status put_unified(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                  uint32_t row)
+static enum mp_status put_unified(struct nvvp_writer *writer, const struct mp_row_unified *row)
 {
     const struct nvvp_UNIFIED_MEMORY_COUNTER counter = {
-        .counterKind = CELL(unified, kind),
-        .value = CELL(unified, value),
-        .start = TIME(unified, start),
-        .end = unified_end(writer, batch, row),
-        .address = CELL(unified, address),
-        .srcId = CELL(unified, source),
-        .dstId = CELL(unified, target),
-        .streamId = CELL(unified, stream),
+        .counterKind = row->kind,
+        .value = row->value,
+        .start = time_of(writer, row->start),
+        .end = unified_end(writer, row),
+        .address = row->address,
+        .srcId = row->source,
+        .dstId = row->target,
+        .streamId = row->stream,
         .processId = writer->pid,
-        .flags = CELL(unified, flags),
+        .flags = row->flags,
     };
 
     return insert_UNIFIED_MEMORY_COUNTER(writer, writer->rows[MP_INDEX_unified], &counter);
@@ -332,19 +313,18 @@ static enum mp_status put_unified(struct nvvp_writer *writer, const struct mp_ba
 
 /* ---- What the host did ---- */
 
-static enum mp_status put_call(struct nvvp_writer *writer, const struct mp_batch *batch,
-                               uint32_t row)
+static enum mp_status put_call(struct nvvp_writer *writer, const struct mp_row_call *row)
 {
-    const struct mp_row_function *function = dense_at(&writer->functions, CELL(call, function));
+    const struct mp_row_function *function = dense_at(&writer->functions, row->function);
     uint64_t id = writer->rows[MP_INDEX_call];
     const struct nvvp_RUNTIME call = {
         .cbid = function ? function->cbid : 0,
-        .start = TIME(call, start),
-        .end = END(call),
+        .start = time_of(writer, row->start),
+        .end = end_of(writer, row->start, row->duration),
         .processId = writer->pid,
-        .threadId = tid_of(writer, CELL(call, thread)),
-        .correlationId = CELL(call, correlation),
-        .returnValue = CELL(call, result),
+        .threadId = tid_of(writer, row->thread),
+        .correlationId = row->correlation,
+        .returnValue = row->result,
     };
 
     if (!function || function->api != MP_api_driver)
@@ -356,24 +336,23 @@ static enum mp_status put_call(struct nvvp_writer *writer, const struct mp_batch
 }
 
 /* nvprof knows of waits and of event records only. */
-static enum mp_status put_sync(struct nvvp_writer *writer, const struct mp_batch *batch,
-                               uint32_t row)
+static enum mp_status put_sync(struct nvvp_writer *writer, const struct mp_row_sync *row)
 {
-    uint64_t kind = CELL(sync, kind);
+    uint64_t kind = row->kind;
     const struct nvvp_SYNCHRONIZATION wait = {
         .type = kind,
-        .start = TIME(sync, start),
-        .end = END(sync),
-        .correlationId = CELL(sync, correlation),
-        .contextId = CELL(sync, context),
-        .streamId = CELL(sync, stream),
-        .cudaEventId = CELL(sync, event) ? CELL(sync, event) : NOT_APPLICABLE,
+        .start = time_of(writer, row->start),
+        .end = end_of(writer, row->start, row->duration),
+        .correlationId = row->correlation,
+        .contextId = row->context,
+        .streamId = row->stream,
+        .cudaEventId = row->event ? row->event : NOT_APPLICABLE,
     };
     const struct nvvp_CUDA_EVENT record = {
-        .correlationId = CELL(sync, correlation),
-        .contextId = CELL(sync, context),
-        .streamId = CELL(sync, stream),
-        .eventId = CELL(sync, event),
+        .correlationId = row->correlation,
+        .contextId = row->context,
+        .streamId = row->stream,
+        .eventId = row->event,
     };
 
     if (kind >= MP_sync_kind_event_synchronize && kind <= MP_sync_kind_context_synchronize)
@@ -383,15 +362,14 @@ static enum mp_status put_sync(struct nvvp_writer *writer, const struct mp_batch
     return MP_OK;
 }
 
-static enum mp_status put_overhead(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                   uint32_t row)
+static enum mp_status put_overhead(struct nvvp_writer *writer, const struct mp_row_overhead *row)
 {
     const struct nvvp_OVERHEAD overhead = {
-        .overheadKind = CELL(overhead, kind),
-        .objectKind = CELL(overhead, thread) ? THREAD_OBJECT : PROCESS_OBJECT,
-        .objectId = thread_object(writer, CELL(overhead, thread)),
-        .start = TIME(overhead, start),
-        .end = END(overhead),
+        .overheadKind = row->kind,
+        .objectKind = row->thread ? THREAD_OBJECT : PROCESS_OBJECT,
+        .objectId = thread_object(writer, row->thread),
+        .start = time_of(writer, row->start),
+        .end = end_of(writer, row->start, row->duration),
     };
 
     return insert_OVERHEAD(writer, writer->rows[MP_INDEX_overhead], &overhead);
@@ -419,18 +397,17 @@ static uint64_t payload_value(uint64_t type, uint64_t payload, uint64_t *kind)
     return payload;
 }
 
-static enum mp_status put_marker_data(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                      uint32_t row, uint32_t id)
+static enum mp_status put_marker_data(struct nvvp_writer *writer, const struct mp_row_nvtx *row,
+                                      uint32_t id)
 {
     struct nvvp_MARKER_DATA data = {
-        .flags = CELL(nvtx, color) ? 2 : 1, /* a color as ARGB, or none */
+        .flags = row->color ? 2 : 1, /* a color as ARGB, or none */
         .id = id,
         .payload = {.size = sizeof(uint64_t)},
-        .color = CELL(nvtx, color),
-        .category = CELL(nvtx, category),
+        .color = row->color,
+        .category = row->category,
     };
-    uint64_t value =
-        payload_value(CELL(nvtx, payload_type), CELL(nvtx, payload), &data.payloadKind);
+    uint64_t value = payload_value(row->payload_type, row->payload, &data.payloadKind);
 
     memcpy(data.payload.bytes, &value, sizeof value);
     return insert_MARKER_DATA(writer, 0, &data);
@@ -448,16 +425,21 @@ static enum mp_status number_marker(struct nvvp_markers *markers, const struct n
     return nvtx_match_begin(&markers->match, event, *number);
 }
 
-static enum mp_status put_nvtx(struct nvvp_writer *writer, const struct mp_batch *batch,
-                               uint32_t row)
+static enum mp_status put_nvtx(struct nvvp_writer *writer, const struct mp_row_nvtx *row)
 {
-    const struct nvtx_event event = nvtx_event_at(batch->columns, row, CELL(nvtx, time));
+    const struct nvtx_event event = {.kind = row->kind,
+                                     .thread = row->thread,
+                                     .domain = row->domain,
+                                     .name = row->name,
+                                     .range = row->range,
+                                     .time = row->time,
+                                     .cut = row->cut};
     bool ends = event.kind == MP_nvtx_kind_pop || event.kind == MP_nvtx_kind_end;
     struct nvvp_MARKER marker = {
         .flags = event.kind == MP_nvtx_kind_mark ? 1
                  : ends                          ? 4
                                                  : 2,
-        .timestamp = TIME(nvtx, time),
+        .timestamp = time_of(writer, row->time),
         .objectKind = THREAD_OBJECT,
         .objectId = thread_object(writer, event.thread),
         .name = ends ? 0 : event.name, /* readers know ends by it */
@@ -469,43 +451,42 @@ static enum mp_status put_nvtx(struct nvvp_writer *writer, const struct mp_batch
         return no_memory(writer);
     marker.id = (uint32_t)id;
     MP_TRY(insert_MARKER(writer, writer->rows[MP_INDEX_nvtx], &marker));
-    return ends ? MP_OK : put_marker_data(writer, batch, row, id);
+    return ends ? MP_OK : put_marker_data(writer, row, id);
 }
 
 /* ---- Memory: one row of nvprof's for an allocation and its release ---- */
 
-static enum mp_status put_release(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                  uint32_t row, uint32_t allocation)
+static enum mp_status put_release(struct nvvp_writer *writer, const struct mp_row_memory *row,
+                                  uint32_t allocation)
 {
-    sqlite3_bind_int64(writer->release, 1, (sqlite3_int64)TIME(memory, time));
-    sqlite3_bind_int64(writer->release, 2, (sqlite3_int64)CELL(memory, pc));
+    sqlite3_bind_int64(writer->release, 1, (sqlite3_int64)time_of(writer, row->time));
+    sqlite3_bind_int64(writer->release, 2, (sqlite3_int64)row->pc);
     sqlite3_bind_int64(writer->release, 3, allocation);
     return export_db_put(&writer->db, writer->release, writer->error);
 }
 
-static enum mp_status put_memory(struct nvvp_writer *writer, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status put_memory(struct nvvp_writer *writer, const struct mp_row_memory *row)
 {
-    uint64_t address = CELL(memory, address);
+    uint64_t address = row->address;
     uint32_t live = mp_map_get(&writer->live, address);
-    bool releases = CELL(memory, operation) == MP_memory_operation_release;
+    bool releases = row->operation == MP_memory_operation_release;
     struct nvvp_MEMORY memory = {
-        .memoryKind = CELL(memory, kind),
+        .memoryKind = row->kind,
         .address = address,
-        .bytes = CELL(memory, bytes),
+        .bytes = row->bytes,
         .processId = writer->pid,
-        .deviceId = CELL(memory, device),
-        .contextId = CELL(memory, context),
+        .deviceId = row->device,
+        .contextId = row->context,
     };
 
     if (releases && mp_map_remove(&writer->live, address))
-        return put_release(writer, batch, row, live);
+        return put_release(writer, row, live);
     if (releases) { /* allocated before recording began */
-        memory.end = TIME(memory, time);
-        memory.freePC = CELL(memory, pc);
+        memory.end = time_of(writer, row->time);
+        memory.freePC = row->pc;
     } else {
-        memory.start = TIME(memory, time);
-        memory.allocPC = CELL(memory, pc);
+        memory.start = time_of(writer, row->time);
+        memory.allocPC = row->pc;
         if (mp_map_put(&writer->live, address, writer->memory_rows + 1) != MP_OK)
             return no_memory(writer);
     }
@@ -514,28 +495,40 @@ static enum mp_status put_memory(struct nvvp_writer *writer, const struct mp_bat
 
 /* ---- All of them ---- */
 
+/* put_row_kernel(writer, batch, row) and so on: hand a row of the batch to put_kernel. */
+#define TABLES(TABLE)                                                                              \
+    TABLE(thread)                                                                                  \
+    TABLE(device)                                                                                  \
+    TABLE(stream)                                                                                  \
+    TABLE(function)                                                                                \
+    TABLE(shape)                                                                                   \
+    TABLE(stream_info)                                                                             \
+    TABLE(context_info)                                                                            \
+    TABLE(kernel)                                                                                  \
+    TABLE(copy)                                                                                    \
+    TABLE(set)                                                                                     \
+    TABLE(call)                                                                                    \
+    TABLE(sync)                                                                                    \
+    TABLE(nvtx)                                                                                    \
+    TABLE(memory)                                                                                  \
+    TABLE(overhead)                                                                                \
+    TABLE(unified)
+#define TAKE(table, id, name, type, unit, codec, doc)                                              \
+    .name = batch->columns[MP_COLUMN_##table##_##name][row],
+#define PUT_ROW(table)                                                                             \
+    static enum mp_status put_row_##table(struct nvvp_writer *writer,                              \
+                                          const struct mp_batch *batch, uint32_t row)              \
+    {                                                                                              \
+        return put_##table(writer, &(const struct mp_row_##table){MP_COLUMNS_##table(TAKE)});      \
+    }
+TABLES(PUT_ROW)
+
 enum mp_status nvvp_write_row(struct nvvp_writer *writer, const struct mp_batch *batch,
                               uint32_t row)
 {
-    static enum mp_status (*const put[MP_TABLE_COUNT])(struct nvvp_writer *,
-                                                       const struct mp_batch *, uint32_t) = {
-        [MP_INDEX_thread] = put_thread,
-        [MP_INDEX_device] = put_device,
-        [MP_INDEX_stream] = put_stream,
-        [MP_INDEX_function] = put_function,
-        [MP_INDEX_shape] = put_shape,
-        [MP_INDEX_stream_info] = put_stream_info,
-        [MP_INDEX_context_info] = put_context_info,
-        [MP_INDEX_kernel] = put_kernel,
-        [MP_INDEX_copy] = put_copy,
-        [MP_INDEX_set] = put_set,
-        [MP_INDEX_call] = put_call,
-        [MP_INDEX_sync] = put_sync,
-        [MP_INDEX_nvtx] = put_nvtx,
-        [MP_INDEX_memory] = put_memory,
-        [MP_INDEX_overhead] = put_overhead,
-        [MP_INDEX_unified] = put_unified,
-    };
+#define ENTRY(table) [MP_INDEX_##table] = put_row_##table,
+    static enum mp_status (*const put[MP_TABLE_COUNT])(
+        struct nvvp_writer *, const struct mp_batch *, uint32_t) = {TABLES(ENTRY)};
     size_t count;
     size_t index = (size_t)(batch->table - mp_tables(&count));
 
