@@ -393,7 +393,7 @@ static enum mp_status take_row(void *state, const struct export_row *row)
 {
     struct folded *folded = state;
 
-    switch (row->kind) {
+    switch ((int)row->kind) {
     case EXPORT_KERNEL:
         return take_work(folded, row, CELL(kernel, node));
     case EXPORT_COPY:
@@ -409,19 +409,9 @@ static enum mp_status take_row(void *state, const struct export_row *row)
     case EXPORT_HOST_FUNCTION:
         return folded->weight == WEIGHT_CRITICAL ? take_work(folded, row, CELL(host_function, node))
                                                  : MP_OK;
-    case EXPORT_SYNC:
-    case EXPORT_RANGE:
-    case EXPORT_MARK:
-    case EXPORT_MEMORY:
-    case EXPORT_POOL:
-    case EXPORT_UNIFIED:
-    case EXPORT_OVERHEAD:
-    case EXPORT_COLLECTIVE:
-    case EXPORT_METRIC:
-    case EXPORT_KINDS:
-        break;
+    default:
+        return MP_OK;
     }
-    return MP_OK;
 }
 
 static enum mp_status end_process(void *state, struct mp_error *error)

@@ -168,8 +168,8 @@ static const struct mp_table_info *table_of(enum export_kind kind)
 static bool is_fixed(const struct mp_table_info *table, const struct mp_column_info *column)
 {
     static const char *const columns[] = {"start",  "time",        "duration", "name", "domain",
-                                       "thread", "correlation", "shape",    "node", "function",
-                                       "graph",  "metric",      "cut"};
+                                          "thread", "correlation", "shape",    "node", "function",
+                                          "graph",  "metric",      "cut"};
     bool reference = column->type == MP_TYPE_REF && !strcmp(column->reference, "stream");
 
     if (reference || (table->id == MP_TABLE_nvtx && !strcmp(column->name, "kind")))

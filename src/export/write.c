@@ -1,5 +1,5 @@
-/* Goes through the rows of traces and hands them to a format. What is missing from a trace is reported
- * on stderr, and the rest is written.
+/* Goes through the rows of traces and hands them to a format. What is missing from a trace is
+ * reported on stderr, and the rest is written.
  */
 #include "export/exports.h"
 

@@ -1,8 +1,8 @@
 /* The arguments of collectives, with torch.profiler's names: on the kernels, and on an event for
  * each call, which torch.profiler calls record_param_comms.
  *
- * What NCCL reported about the calls comes first. Where it reported nothing, the name of the kernel is
- * used, such as ncclDevKernel_AllReduce_Sum_bf16_RING_LL or (before NCCL 2.18)
+ * What NCCL reported about the calls comes first. Where it reported nothing, the name of the kernel
+ * is used, such as ncclDevKernel_AllReduce_Sum_bf16_RING_LL or (before NCCL 2.18)
  * ncclKernel_AllReduce_RING_LL_Sum_float: group, sizes and sequence number are not in a name. */
 #include "export/kineto/state.h"
 

@@ -163,32 +163,17 @@ static enum mp_status start_process(void *state, const struct export_process *pr
 
 static enum mp_status take_row(void *state, const struct export_row *row)
 {
-    switch (row->kind) {
-    case EXPORT_KERNEL:
-    case EXPORT_COPY:
-    case EXPORT_SET:
-    case EXPORT_GRAPH:
-        return kineto_write_work(state, row);
-    case EXPORT_CALL:
-    case EXPORT_RANGE:
-    case EXPORT_MARK:
-    case EXPORT_WAIT:
-    case EXPORT_HOST_FUNCTION:
-    case EXPORT_OVERHEAD:
-        return kineto_write_host(state, row);
-    case EXPORT_SYNC:
-        return kineto_write_sync(state, row);
-    case EXPORT_COLLECTIVE:
-        return kineto_write_call_of_nccl(state, row);
-    case EXPORT_METRIC:
-        return kineto_write_metric(state, row);
-    case EXPORT_MEMORY:
-    case EXPORT_POOL:
-    case EXPORT_UNIFIED:
-    case EXPORT_KINDS:
-        break;
-    }
-    return MP_OK;
+    static kineto_row *const write[EXPORT_KINDS] = {
+        [EXPORT_KERNEL] = kineto_write_work,        [EXPORT_COPY] = kineto_write_work,
+        [EXPORT_SET] = kineto_write_work,           [EXPORT_GRAPH] = kineto_write_work,
+        [EXPORT_CALL] = kineto_write_host,          [EXPORT_RANGE] = kineto_write_host,
+        [EXPORT_MARK] = kineto_write_host,          [EXPORT_WAIT] = kineto_write_host,
+        [EXPORT_HOST_FUNCTION] = kineto_write_host, [EXPORT_OVERHEAD] = kineto_write_host,
+        [EXPORT_SYNC] = kineto_write_sync,          [EXPORT_COLLECTIVE] = kineto_write_call_of_nccl,
+        [EXPORT_METRIC] = kineto_write_metric,
+    };
+
+    return write[row->kind] ? write[row->kind](state, row) : MP_OK;
 }
 
 static enum mp_status end_process(void *state, struct mp_error *error)

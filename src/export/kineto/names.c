@@ -43,7 +43,7 @@ static void begin_metadata(struct kineto *kineto, const char *what, uint64_t pro
 }
 
 static void write_text(struct kineto *kineto, const char *what, uint64_t process, int64_t thread,
-                      const char *key, const char *text)
+                       const char *key, const char *text)
 {
     begin_metadata(kineto, what, process, thread);
     event_text(&kineto->events, key, text, strlen(text));
@@ -51,7 +51,7 @@ static void write_text(struct kineto *kineto, const char *what, uint64_t process
 }
 
 static void write_order(struct kineto *kineto, const char *what, uint64_t process, int64_t thread,
-                       uint64_t order)
+                        uint64_t order)
 {
     begin_metadata(kineto, what, process, thread);
     event_number(&kineto->events, "sort_index", order);

@@ -168,10 +168,9 @@ int64_t kineto_sync_row(int64_t stream);
 
 /* ---- work.c, host.c: rows ---- */
 
-enum mp_status kineto_write_work(struct kineto *kineto, const struct export_row *row);
-enum mp_status kineto_write_host(struct kineto *kineto, const struct export_row *row);
-enum mp_status kineto_write_sync(struct kineto *kineto, const struct export_row *row);
-enum mp_status kineto_write_metric(struct kineto *kineto, const struct export_row *row);
+typedef enum mp_status kineto_row(struct kineto *kineto, const struct export_row *row);
+
+kineto_row kineto_write_work, kineto_write_host, kineto_write_sync, kineto_write_metric;
 enum mp_status kineto_write_samples(struct kineto *kineto, struct mp_error *error);
 
 /* ---- launched.c: iterations ---- */
@@ -186,6 +185,6 @@ void kineto_write_steps(struct kineto *kineto);
 void kineto_write_collective(struct kineto *kineto, const struct export_row *row);
 
 /* An event for a call of NCCL. */
-enum mp_status kineto_write_call_of_nccl(struct kineto *kineto, const struct export_row *row);
+kineto_row kineto_write_call_of_nccl;
 
 #endif

@@ -71,17 +71,6 @@ struct lake {
         *collectives; /* of collectives.c; NULL: the trace has no calls of NCCL */
 };
 
-static inline struct tables_cell lake_words(const char *text)
-{
-    return text ? TABLES_WORDS(text, __builtin_strlen(text)) : (struct tables_cell){.kind = 0};
-}
-
-/* NULL for 0. */
-static inline struct tables_cell lake_some(uint64_t number)
-{
-    return number ? TABLES_NUMBER(number) : (struct tables_cell){.kind = TABLES_CELL_NONE};
-}
-
 /* ---- sums.c ---- */
 
 /* Adds a row. The sums go to the two tables when the process ends. */

@@ -12,7 +12,7 @@
 static void fill_time(const struct lake *lake, const struct export_row *row,
                       struct tables_cell *cells)
 {
-    cells[LAKE_KERNEL_run_id] = lake_words(lake->run);
+    cells[LAKE_KERNEL_run_id] = tables_words(lake->run);
     cells[LAKE_KERNEL_start_ns] = TABLES_NUMBER(row->start + lake->process->who->offset);
     cells[LAKE_KERNEL_dur_ns] = TABLES_NUMBER(row->duration);
 }
@@ -30,10 +30,10 @@ static void fill_work(const struct lake *lake, const struct export_row *row,
         cells[LAKE_KERNEL_context] = TABLES_NUMBER((int32_t)row->place->context);
         cells[LAKE_KERNEL_stream] = TABLES_NUMBER((int32_t)row->place->stream);
     }
-    cells[LAKE_KERNEL_correlation] = lake_some(row->correlation);
+    cells[LAKE_KERNEL_correlation] = tables_some(row->correlation);
     cells[LAKE_KERNEL_name] = TABLES_WORDS(row->name.text, row->name.bytes);
-    cells[LAKE_KERNEL_graph_id] = lake_some(row->graph);
-    cells[LAKE_KERNEL_graph_node_id] = lake_some(row->graph_node);
+    cells[LAKE_KERNEL_graph_id] = tables_some(row->graph);
+    cells[LAKE_KERNEL_graph_node_id] = tables_some(row->graph_node);
 }
 
 static void fill_host(const struct lake *lake, const struct export_row *row,
@@ -42,7 +42,7 @@ static void fill_host(const struct lake *lake, const struct export_row *row,
     fill_time(lake, row, cells);
     if (row->thread)
         cells[LAKE_API_thread] = TABLES_NUMBER(row->thread->tid);
-    cells[LAKE_API_correlation] = lake_some(row->correlation);
+    cells[LAKE_API_correlation] = tables_some(row->correlation);
     cells[LAKE_API_name] = TABLES_WORDS(row->name.text, row->name.bytes);
 }
 
@@ -53,7 +53,7 @@ static void fill_analyses(const struct lake *lake, const struct export_row *row,
     const struct export_analyses *analyses = export_rows_analyses(lake->process->rows);
     uint64_t critical;
 
-    last[1] = lake_some(row->iteration);
+    last[1] = tables_some(row->iteration);
     if (!analyses->known || row->activity == DEPS_NONE)
         return;
     critical = analyses->critical[row->activity];
@@ -143,11 +143,11 @@ static enum mp_status put_sync(struct lake *lake, const struct export_row *row)
 
     _Static_assert((int)LAKE_SYNC_name == LAKE_API_name, "the order of sync");
     fill_host(lake, row, cells);
-    cells[LAKE_SYNC_context] = lake_some(CELL(row, sync, context));
+    cells[LAKE_SYNC_context] = tables_some(CELL(row, sync, context));
     if (stream != NO_ID)
         cells[LAKE_SYNC_stream] = TABLES_NUMBER(stream);
-    cells[LAKE_SYNC_event] = lake_some(CELL(row, sync, event));
-    cells[LAKE_SYNC_iteration] = lake_some(row->iteration);
+    cells[LAKE_SYNC_event] = tables_some(CELL(row, sync, event));
+    cells[LAKE_SYNC_iteration] = tables_some(row->iteration);
     return tables_put(lake->tables, LAKE_SYNC, cells);
 }
 
@@ -165,7 +165,7 @@ static enum mp_status put_nvtx(struct lake *lake, const struct export_row *row)
     if (row->pushed)
         cells[LAKE_NVTX_depth] = TABLES_NUMBER((int32_t)row->depth);
     cells[LAKE_NVTX_open] = TABLES_NUMBER(row->open);
-    cells[LAKE_NVTX_iteration] = lake_some(row->iteration);
+    cells[LAKE_NVTX_iteration] = tables_some(row->iteration);
     return tables_put(lake->tables, LAKE_NVTX, cells);
 }
 
@@ -217,10 +217,10 @@ enum mp_status lake_put_edges(struct lake *lake)
 
         if (bound == DEPS_NONE || first_piece(deps, bound) == first_piece(deps, i))
             continue;
-        cells[LAKE_EDGE_run_id] = lake_words(lake->run);
+        cells[LAKE_EDGE_run_id] = tables_words(lake->run);
         cells[LAKE_EDGE_activity] = TABLES_NUMBER((int32_t)first_piece(deps, i));
         cells[LAKE_EDGE_waited_for] = TABLES_NUMBER((int32_t)first_piece(deps, bound));
-        cells[LAKE_EDGE_reason] = lake_words(reasons[deps->activities[i].bound]);
+        cells[LAKE_EDGE_reason] = tables_words(reasons[deps->activities[i].bound]);
         MP_TRY(tables_put(lake->tables, LAKE_EDGE, cells));
     }
     return MP_OK;

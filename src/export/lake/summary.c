@@ -43,10 +43,10 @@ static enum mp_status put_layer(struct lake *lake, const struct layers_result *l
     layers_put_path(path, layers, index);
     if (path->status != MP_OK)
         return path->status;
-    cells[LAKE_LAYER_run_id] = lake_words(lake->run);
+    cells[LAKE_LAYER_run_id] = tables_words(lake->run);
     cells[LAKE_LAYER_layer] = TABLES_WORDS((const char *)path->data, path->size);
-    cells[LAKE_LAYER_name] = lake_words(layer->name ? layer->name : "<no range>");
-    cells[LAKE_LAYER_domain] = lake_words(layer->domain);
+    cells[LAKE_LAYER_name] = tables_words(layer->name ? layer->name : "<no range>");
+    cells[LAKE_LAYER_domain] = tables_words(layer->domain);
     fill_work(layer, cells);
     return tables_put(lake->tables, LAKE_LAYER, cells);
 }
@@ -108,15 +108,15 @@ static void fill_who(const struct lake *lake, struct tables_cell *cells)
     const struct trace_process *who = lake->process->who;
     const struct mp_trace *trace = lake->process->trace;
 
-    cells[LAKE_RUN_run_id] = lake_words(lake->run);
-    cells[LAKE_RUN_job] = lake_words(lake->job);
-    cells[LAKE_RUN_date] = lake_words(lake->date);
-    cells[LAKE_RUN_host] = lake_words(who->host ? who->host : "unknown");
+    cells[LAKE_RUN_run_id] = tables_words(lake->run);
+    cells[LAKE_RUN_job] = tables_words(lake->job);
+    cells[LAKE_RUN_date] = tables_words(lake->date);
+    cells[LAKE_RUN_host] = tables_words(who->host ? who->host : "unknown");
     cells[LAKE_RUN_rank] = TABLES_NUMBER(lake->rank & INT32_MAX);
     if (who->pid != TRACE_SET_UNKNOWN)
         cells[LAKE_RUN_pid] = TABLES_NUMBER(who->pid);
-    cells[LAKE_RUN_command] = lake_words(who->command);
-    cells[LAKE_RUN_recorder] = lake_words(mp_trace_property(trace, "miniprof"));
+    cells[LAKE_RUN_command] = tables_words(who->command);
+    cells[LAKE_RUN_recorder] = tables_words(mp_trace_property(trace, "miniprof"));
     fill_number(trace, "driver_version", &cells[LAKE_RUN_driver]);
     fill_number(trace, "cupti_version", &cells[LAKE_RUN_cupti]);
     cells[LAKE_RUN_started_ns] = TABLES_NUMBER(who->first_time + who->offset);
@@ -135,15 +135,15 @@ static enum mp_status put_run(struct lake *lake, const struct iterations_study *
 
     fill_who(lake, cells);
     if (who->device_count) {
-        cells[LAKE_RUN_gpu_name] = lake_words(who->devices[0].name);
+        cells[LAKE_RUN_gpu_name] = tables_words(who->devices[0].name);
         cells[LAKE_RUN_gpu_uuid] =
-            lake_words(export_uuid(who->devices[0].uuid_high, who->devices[0].uuid_low, uuid));
+            tables_words(export_uuid(who->devices[0].uuid_high, who->devices[0].uuid_low, uuid));
     }
     fill_totals(lake, cells);
     if (study) {
         cells[LAKE_RUN_iterations] = TABLES_NUMBER(study->iterations.count);
-        cells[LAKE_RUN_iterations_by] = lake_words(iterations_way_key(study->iterations.way));
-        cells[LAKE_RUN_iterations_name] = lake_words(study->iterations.name);
+        cells[LAKE_RUN_iterations_by] = tables_words(iterations_way_key(study->iterations.way));
+        cells[LAKE_RUN_iterations_name] = tables_words(study->iterations.name);
         cells[LAKE_RUN_coverage] =
             (struct tables_cell){.real = study->iterations.coverage, .kind = TABLES_CELL_REAL};
         cells[LAKE_RUN_step_p50_ns] =
@@ -194,7 +194,7 @@ static enum mp_status put_iterations(struct lake *lake, const struct iterations_
         const struct iteration *iteration = &study->iterations.items[i];
         struct tables_cell cells[LAKE_ITERATION_COLUMNS] = {{.kind = 0}};
 
-        cells[LAKE_ITERATION_run_id] = lake_words(lake->run);
+        cells[LAKE_ITERATION_run_id] = tables_words(lake->run);
         cells[LAKE_ITERATION_iteration] = TABLES_NUMBER(i + 1);
         cells[LAKE_ITERATION_start_ns] = TABLES_NUMBER(iteration->begin + offset);
         cells[LAKE_ITERATION_dur_ns] = TABLES_NUMBER(iteration->end - iteration->begin);
@@ -214,18 +214,18 @@ static enum mp_status put_finding(struct lake *lake, const struct advise_finding
 {
     struct tables_cell cells[LAKE_ADVICE_COLUMNS] = {{.kind = 0}};
 
-    cells[LAKE_ADVICE_run_id] = lake_words(lake->run);
-    cells[LAKE_ADVICE_rule] = lake_words(advise_rule_key(finding->rule));
+    cells[LAKE_ADVICE_run_id] = tables_words(lake->run);
+    cells[LAKE_ADVICE_rule] = tables_words(advise_rule_key(finding->rule));
     cells[LAKE_ADVICE_gain_ns] = TABLES_NUMBER(finding->gain);
     cells[LAKE_ADVICE_percent] =
         (struct tables_cell){.real = finding->percent, .kind = TABLES_CELL_REAL};
     cells[LAKE_ADVICE_certainty] =
-        lake_words(finding->certainty == ADVISE_BOUND ? "bound" : "estimate");
+        tables_words(finding->certainty == ADVISE_BOUND ? "bound" : "estimate");
     cells[LAKE_ADVICE_confidence] =
         (struct tables_cell){.real = finding->confidence, .kind = TABLES_CELL_REAL};
-    cells[LAKE_ADVICE_title] = lake_words(finding->title);
-    cells[LAKE_ADVICE_evidence] = lake_words(finding->evidence);
-    cells[LAKE_ADVICE_to_do] = lake_words(finding->to_do);
+    cells[LAKE_ADVICE_title] = tables_words(finding->title);
+    cells[LAKE_ADVICE_evidence] = tables_words(finding->evidence);
+    cells[LAKE_ADVICE_to_do] = tables_words(finding->to_do);
     return tables_put(lake->tables, LAKE_ADVICE, cells);
 }
 

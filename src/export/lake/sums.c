@@ -96,7 +96,7 @@ static enum mp_status put_kernel(struct lake *lake, const struct lake_key *key,
 {
     struct tables_cell cells[LAKE_KERNEL_SUMMARY_COLUMNS] = {{.kind = 0}};
 
-    cells[LAKE_KERNEL_SUMMARY_run_id] = lake_words(lake->run);
+    cells[LAKE_KERNEL_SUMMARY_run_id] = tables_words(lake->run);
     cells[LAKE_KERNEL_SUMMARY_name] = TABLES_WORDS(name->text, name->bytes);
     if (key->device)
         cells[LAKE_KERNEL_SUMMARY_device] = TABLES_NUMBER(key->device - 1);
@@ -118,7 +118,7 @@ static enum mp_status put_call(struct lake *lake, const struct export_text *name
 {
     struct tables_cell cells[LAKE_API_SUMMARY_COLUMNS] = {{.kind = 0}};
 
-    cells[LAKE_API_SUMMARY_run_id] = lake_words(lake->run);
+    cells[LAKE_API_SUMMARY_run_id] = tables_words(lake->run);
     cells[LAKE_API_SUMMARY_name] = TABLES_WORDS(name->text, name->bytes);
     fill_numbers(lake, sum, &cells[LAKE_API_SUMMARY_calls]);
     return tables_put(lake->tables, LAKE_API_SUMMARY, cells);
@@ -382,16 +382,16 @@ static enum mp_status put_sum(struct lake *lake, uint64_t function, const struct
 
     MP_TRY(export_rows_text(lake->process->rows, (uint32_t)function, &text));
     snprintf(hash, sizeof hash, "%016" PRIx64, operation->hash);
-    cells[LAKE_COLLECTIVE_run_id] = lake_words(lake->run);
+    cells[LAKE_COLLECTIVE_run_id] = tables_words(lake->run);
     if (operation->hash)
-        cells[LAKE_COLLECTIVE_communicator] = lake_words(hash);
-    cells[LAKE_COLLECTIVE_name] = lake_words(operation->name);
-    cells[LAKE_COLLECTIVE_ranks] = lake_some(operation->ranks);
+        cells[LAKE_COLLECTIVE_communicator] = tables_words(hash);
+    cells[LAKE_COLLECTIVE_name] = tables_words(operation->name);
+    cells[LAKE_COLLECTIVE_ranks] = tables_some(operation->ranks);
     if (operation->rank != RANKS_NONE)
         cells[LAKE_COLLECTIVE_comm_rank] = TABLES_NUMBER((int32_t)operation->rank);
     cells[LAKE_COLLECTIVE_function] = TABLES_WORDS(text.text, text.bytes);
     cells[LAKE_COLLECTIVE_instances] = TABLES_NUMBER(sum->instances);
-    cells[LAKE_COLLECTIVE_bytes] = lake_some(sum->bytes);
+    cells[LAKE_COLLECTIVE_bytes] = tables_some(sum->bytes);
     cells[LAKE_COLLECTIVE_kernel_ns] = whole(sum->kernel);
     cells[LAKE_COLLECTIVE_matched] = TABLES_NUMBER(sum->matched);
     if (sum->matched) {

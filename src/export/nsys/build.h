@@ -78,12 +78,6 @@ static inline int64_t nsys_time(const struct nsys *nsys, uint64_t time)
     return (int64_t)(time + nsys->process->who->offset - nsys->session);
 }
 
-/* NULL for 0. */
-static inline struct tables_cell nsys_some(uint64_t number)
-{
-    return number ? TABLES_NUMBER(number) : (struct tables_cell){.kind = TABLES_CELL_NONE};
-}
-
 /* nsys numbers kinds of memory from pageable, and unknown is the last. */
 static inline struct tables_cell nsys_memory_kind(uint64_t kind)
 {

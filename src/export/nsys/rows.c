@@ -46,7 +46,7 @@ static enum mp_status put_callchain(struct nsys *nsys, uint64_t correlation,
              stack = call_stacks_caller(&nsys->stacks, stack))
             MP_TRY(put_frame(nsys, id, depth++, stack));
     }
-    *cell = nsys_some(id);
+    *cell = tables_some(id);
     return MP_OK;
 }
 
@@ -91,7 +91,7 @@ static void fill_work(const struct nsys *nsys, const struct export_row *row,
 {
     cells[WORK_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
     cells[WORK_end] = TABLES_NUMBER(nsys_time(nsys, row->start + row->duration));
-    cells[WORK_correlation] = nsys_some(row->correlation);
+    cells[WORK_correlation] = tables_some(row->correlation);
     cells[WORK_process] = TABLES_NUMBER(nsys->global_pid);
     if (!row->place)
         return;
@@ -105,13 +105,13 @@ static void fill_shape(const struct launch_shape *shape, struct tables_cell *cel
     for (int i = 0; i < 3; i++) {
         cells[NSYS_KERNEL_gridX + i] = TABLES_NUMBER(shape->grid[i]);
         cells[NSYS_KERNEL_blockX + i] = TABLES_NUMBER(shape->block[i]);
-        cells[NSYS_KERNEL_clusterX + i] = nsys_some(shape->cluster[i]);
+        cells[NSYS_KERNEL_clusterX + i] = tables_some(shape->cluster[i]);
     }
     cells[NSYS_KERNEL_registersPerThread] = TABLES_NUMBER(shape->registers);
     cells[NSYS_KERNEL_staticSharedMemory] = TABLES_NUMBER(shape->static_shared);
     cells[NSYS_KERNEL_dynamicSharedMemory] = TABLES_NUMBER(shape->dynamic_shared);
     cells[NSYS_KERNEL_localMemoryPerThread] = TABLES_NUMBER(shape->local_memory);
-    cells[NSYS_KERNEL_sharedMemoryExecuted] = nsys_some(shape->configured_shared);
+    cells[NSYS_KERNEL_sharedMemoryExecuted] = tables_some(shape->configured_shared);
 }
 
 enum mp_status nsys_put_kernel(struct nsys *nsys, const struct export_row *row)
@@ -128,8 +128,8 @@ enum mp_status nsys_put_kernel(struct nsys *nsys, const struct export_row *row)
     cells[NSYS_KERNEL_demangledName] = TABLES_NUMBER(name);
     cells[NSYS_KERNEL_mangledName] = TABLES_NUMBER(mangled);
     cells[NSYS_KERNEL_shortName] = TABLES_NUMBER(shorter);
-    cells[NSYS_KERNEL_graphNodeId] = nsys_some(row->graph_node);
-    cells[NSYS_KERNEL_graphId] = nsys_some(row->graph);
+    cells[NSYS_KERNEL_graphNodeId] = tables_some(row->graph_node);
+    cells[NSYS_KERNEL_graphId] = tables_some(row->graph);
     return tables_put(nsys->tables, NSYS_KERNEL, cells);
 }
 
@@ -148,8 +148,8 @@ enum mp_status nsys_put_copy(struct nsys *nsys, const struct export_row *row)
         cells[NSYS_MEMCPY_dstDeviceId] = TABLES_NUMBER(NSYS_CELL(row, copy, target_device));
         cells[NSYS_MEMCPY_dstContextId] = TABLES_NUMBER(NSYS_CELL(row, copy, target_context));
     }
-    cells[NSYS_MEMCPY_graphNodeId] = nsys_some(row->graph_node);
-    cells[NSYS_MEMCPY_copyCount] = nsys_some(NSYS_CELL(row, copy, count));
+    cells[NSYS_MEMCPY_graphNodeId] = tables_some(row->graph_node);
+    cells[NSYS_MEMCPY_copyCount] = tables_some(NSYS_CELL(row, copy, count));
     return tables_put(nsys->tables, NSYS_MEMCPY, cells);
 }
 
@@ -169,7 +169,7 @@ static enum mp_status put_migration(struct nsys *nsys, const struct export_row *
     cells[NSYS_MEMCPY_copyKind] = TABLES_NUMBER(copy);
     cells[NSYS_MEMCPY_srcKind] = cells[NSYS_MEMCPY_dstKind] =
         nsys_memory_kind(MP_memory_kind_managed);
-    cells[NSYS_MEMCPY_virtualAddress] = nsys_some(NSYS_CELL(row, unified, address));
+    cells[NSYS_MEMCPY_virtualAddress] = tables_some(NSYS_CELL(row, unified, address));
     return tables_put(nsys->tables, NSYS_MEMCPY, cells);
 }
 
@@ -238,7 +238,7 @@ enum mp_status nsys_put_set(struct nsys *nsys, const struct export_row *row)
     cells[NSYS_MEMSET_value] = TABLES_NUMBER(NSYS_CELL(row, set, value));
     cells[NSYS_MEMSET_bytes] = TABLES_NUMBER(NSYS_CELL(row, set, bytes));
     cells[NSYS_MEMSET_memKind] = nsys_memory_kind(NSYS_CELL(row, set, memory));
-    cells[NSYS_MEMSET_graphNodeId] = nsys_some(row->graph_node);
+    cells[NSYS_MEMSET_graphNodeId] = tables_some(row->graph_node);
     return tables_put(nsys->tables, NSYS_MEMSET, cells);
 }
 
@@ -265,7 +265,7 @@ enum mp_status nsys_put_call(struct nsys *nsys, const struct export_row *row)
     /* 1 is the driver's. */
     cells[NSYS_RUNTIME_eventClass] =
         TABLES_NUMBER(!strncmp(text, "cu", 2) && strncmp(text, "cuda", 4) != 0);
-    cells[NSYS_RUNTIME_correlationId] = nsys_some(row->correlation);
+    cells[NSYS_RUNTIME_correlationId] = tables_some(row->correlation);
     cells[NSYS_RUNTIME_nameId] = TABLES_NUMBER(name);
     cells[NSYS_RUNTIME_returnValue] = TABLES_NUMBER(NSYS_CELL(row, call, result));
     MP_TRY(put_callchain(nsys, row->correlation, &cells[NSYS_RUNTIME_callchainId]));
@@ -286,7 +286,7 @@ static enum mp_status put_event(struct nsys *nsys, const struct export_row *row)
     cells[NSYS_CUDA_EVENT_deviceId] = device_of(nsys, context);
     cells[NSYS_CUDA_EVENT_contextId] = TABLES_NUMBER(context);
     cells[NSYS_CUDA_EVENT_streamId] = TABLES_NUMBER(NSYS_CELL(row, sync, stream));
-    cells[NSYS_CUDA_EVENT_correlationId] = nsys_some(row->correlation);
+    cells[NSYS_CUDA_EVENT_correlationId] = tables_some(row->correlation);
     cells[NSYS_CUDA_EVENT_globalPid] = TABLES_NUMBER(nsys->global_pid);
     cells[NSYS_CUDA_EVENT_eventId] = TABLES_NUMBER(NSYS_CELL(row, sync, event));
     return tables_put(nsys->tables, NSYS_CUDA_EVENT, cells);
@@ -400,8 +400,8 @@ enum mp_status nsys_put_nvtx(struct nsys *nsys, const struct export_row *row)
                                                              : EVENT_START_END);
     if (!mark && !row->pushed)
         cells[NSYS_NVTX_rangeId] = TABLES_NUMBER(NSYS_CELL(row, nvtx, range));
-    cells[NSYS_NVTX_category] = nsys_some(NSYS_CELL(row, nvtx, category));
-    cells[NSYS_NVTX_color] = nsys_some(NSYS_CELL(row, nvtx, color));
+    cells[NSYS_NVTX_category] = tables_some(NSYS_CELL(row, nvtx, category));
+    cells[NSYS_NVTX_color] = tables_some(NSYS_CELL(row, nvtx, color));
     if (message)
         cells[NSYS_NVTX_text] = TABLES_WORDS(row->name.text, row->name.bytes);
     fill_payload(row, cells);
@@ -442,16 +442,16 @@ enum mp_status nsys_put_memory(struct nsys *nsys, const struct export_row *row)
     cells[NSYS_MEMORY_memKind] = nsys_memory_kind(kind);
     cells[NSYS_MEMORY_memoryOperationType] =
         TABLES_NUMBER(operation == MP_memory_operation_release);
-    cells[NSYS_MEMORY_correlationId] = nsys_some(row->correlation);
+    cells[NSYS_MEMORY_correlationId] = tables_some(row->correlation);
     if (NSYS_CELL(row, memory, asynchronous))
         cells[NSYS_MEMORY_streamId] = TABLES_NUMBER(NSYS_CELL(row, memory, stream));
     if (NSYS_CELL(row, memory, pool_type) == 1) {
-        cells[NSYS_MEMORY_localMemoryPoolAddress] = nsys_some(NSYS_CELL(row, memory, pool));
+        cells[NSYS_MEMORY_localMemoryPoolAddress] = tables_some(NSYS_CELL(row, memory, pool));
         cells[NSYS_MEMORY_localMemoryPoolSize] = TABLES_NUMBER(NSYS_CELL(row, memory, pool_size));
         cells[NSYS_MEMORY_localMemoryPoolUtilizedSize] =
             TABLES_NUMBER(NSYS_CELL(row, memory, pool_used));
     } else if (NSYS_CELL(row, memory, pool_type) == 2) {
-        cells[NSYS_MEMORY_importedMemoryPoolAddress] = nsys_some(NSYS_CELL(row, memory, pool));
+        cells[NSYS_MEMORY_importedMemoryPoolAddress] = tables_some(NSYS_CELL(row, memory, pool));
     }
     return tables_put(nsys->tables, NSYS_MEMORY, cells);
 }

@@ -183,11 +183,6 @@ enum mp_status nsys_short_id(struct nsys *nsys, const struct export_text *text, 
 #define PID_SHIFT 24
 #define PID_MASK  0xffffffu
 
-static struct tables_cell words(const char *text)
-{
-    return text ? TABLES_WORDS(text, strlen(text)) : (struct tables_cell){.kind = 0};
-}
-
 /* Text of the header, with U+FFFD for what is not valid; it stays until the next call. */
 static enum mp_status valid(struct nsys *nsys, const char *text, struct tables_cell *cell)
 {
@@ -210,8 +205,9 @@ static enum mp_status put_meta(struct nsys *nsys)
     };
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        MP_TRY(tables_put(nsys->tables, NSYS_META,
-                          (struct tables_cell[]){words(pairs[i][0]), words(pairs[i][1])}));
+        MP_TRY(tables_put(
+            nsys->tables, NSYS_META,
+            (struct tables_cell[]){tables_words(pairs[i][0]), tables_words(pairs[i][1])}));
     return MP_OK;
 }
 
@@ -254,7 +250,7 @@ enum mp_status nsys_begin_session(struct nsys *nsys, const struct export_process
     MP_TRY(tables_begin(nsys->tables, NSYS_THREADS));
     times[NSYS_SESSION_START_TIME_utcEpochNs] = TABLES_NUMBER(nsys->session);
     if (gmtime_r(&seconds, &parts) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts))
-        times[NSYS_SESSION_START_TIME_utcTime] = words(text);
+        times[NSYS_SESSION_START_TIME_utcTime] = tables_words(text);
     times[NSYS_SESSION_START_TIME_systemClockNs] = TABLES_NUMBER(first->first_time);
     MP_TRY(tables_put(nsys->tables, NSYS_SESSION_START_TIME, times));
     return tables_put(nsys->tables, NSYS_ANALYSIS_DETAILS,
@@ -288,26 +284,26 @@ static enum mp_status put_gpu(struct nsys *nsys, const struct mp_row_device *dev
     struct export_text name;
 
     MP_TRY(export_rows_string(nsys->process->rows, device->name, &name));
-    cells[NSYS_GPU_l2CacheSize] = nsys_some(device->l2_cache);
-    cells[NSYS_GPU_totalMemory] = nsys_some(device->memory);
-    cells[NSYS_GPU_memoryBandwidth] = nsys_some(device->memory_bandwidth * 1000);
-    cells[NSYS_GPU_clockRate] = nsys_some(device->core_clock * 1000);
-    cells[NSYS_GPU_smCount] = nsys_some(device->multiprocessors);
-    cells[NSYS_GPU_maxRegistersPerBlock] = nsys_some(device->block_registers);
-    cells[NSYS_GPU_maxShmemPerBlock] = nsys_some(device->block_shared_memory);
-    cells[NSYS_GPU_maxShmemPerSm] = nsys_some(device->sm_shared_memory);
-    cells[NSYS_GPU_maxRegistersPerSm] = nsys_some(device->sm_registers);
-    cells[NSYS_GPU_threadsPerWarp] = nsys_some(device->warp_threads);
-    cells[NSYS_GPU_maxWarpsPerSm] = nsys_some(device->sm_warps);
-    cells[NSYS_GPU_maxBlocksPerSm] = nsys_some(device->sm_blocks);
-    cells[NSYS_GPU_maxThreadsPerBlock] = nsys_some(device->block_threads);
-    cells[NSYS_GPU_computeMajor] = cells[NSYS_GPU_smMajor] = nsys_some(device->compute_major);
-    cells[NSYS_GPU_computeMinor] = cells[NSYS_GPU_smMinor] = nsys_some(device->compute_minor);
+    cells[NSYS_GPU_l2CacheSize] = tables_some(device->l2_cache);
+    cells[NSYS_GPU_totalMemory] = tables_some(device->memory);
+    cells[NSYS_GPU_memoryBandwidth] = tables_some(device->memory_bandwidth * 1000);
+    cells[NSYS_GPU_clockRate] = tables_some(device->core_clock * 1000);
+    cells[NSYS_GPU_smCount] = tables_some(device->multiprocessors);
+    cells[NSYS_GPU_maxRegistersPerBlock] = tables_some(device->block_registers);
+    cells[NSYS_GPU_maxShmemPerBlock] = tables_some(device->block_shared_memory);
+    cells[NSYS_GPU_maxShmemPerSm] = tables_some(device->sm_shared_memory);
+    cells[NSYS_GPU_maxRegistersPerSm] = tables_some(device->sm_registers);
+    cells[NSYS_GPU_threadsPerWarp] = tables_some(device->warp_threads);
+    cells[NSYS_GPU_maxWarpsPerSm] = tables_some(device->sm_warps);
+    cells[NSYS_GPU_maxBlocksPerSm] = tables_some(device->sm_blocks);
+    cells[NSYS_GPU_maxThreadsPerBlock] = tables_some(device->block_threads);
+    cells[NSYS_GPU_computeMajor] = cells[NSYS_GPU_smMajor] = tables_some(device->compute_major);
+    cells[NSYS_GPU_computeMinor] = cells[NSYS_GPU_smMinor] = tables_some(device->compute_minor);
     cells[NSYS_GPU_vmId] = TABLES_NUMBER(nsys->global_pid >> VID_SHIFT << VID_SHIFT);
     cells[NSYS_GPU_id] = TABLES_NUMBER(gpu - 1);
     if (name.text)
         cells[NSYS_GPU_name] = TABLES_WORDS(name.text, name.bytes);
-    cells[NSYS_GPU_uuid] = words(uuid);
+    cells[NSYS_GPU_uuid] = tables_words(uuid);
     cells[NSYS_GPU_cuDevice] = TABLES_NUMBER(device->id);
     return tables_put(nsys->tables, NSYS_GPU, cells);
 }
@@ -327,8 +323,8 @@ static enum mp_status put_device(struct nsys *nsys, uint64_t host,
     cells[NSYS_CUDA_DEVICE_gpuId] = TABLES_NUMBER(gpu - 1);
     cells[NSYS_CUDA_DEVICE_cudaId] = TABLES_NUMBER(device->id);
     cells[NSYS_CUDA_DEVICE_pid] = TABLES_NUMBER(nsys->global_pid >> PID_SHIFT & PID_MASK);
-    cells[NSYS_CUDA_DEVICE_uuid] = words(uuid);
-    cells[NSYS_CUDA_DEVICE_numMultiprocessors] = nsys_some(device->multiprocessors);
+    cells[NSYS_CUDA_DEVICE_uuid] = tables_words(uuid);
+    cells[NSYS_CUDA_DEVICE_numMultiprocessors] = tables_some(device->multiprocessors);
     return tables_put(nsys->tables, NSYS_CUDA_DEVICE, cells);
 }
 
@@ -366,7 +362,7 @@ static enum mp_status put_host(struct nsys *nsys, const char *host)
     struct tables_cell cells[NSYS_SYSTEM_ENV_COLUMNS] = {{.kind = 0}};
 
     cells[NSYS_SYSTEM_ENV_globalVid] = TABLES_NUMBER(nsys->global_pid >> VID_SHIFT << VID_SHIFT);
-    cells[NSYS_SYSTEM_ENV_devStateName] = cells[NSYS_SYSTEM_ENV_name] = words("Hostname");
+    cells[NSYS_SYSTEM_ENV_devStateName] = cells[NSYS_SYSTEM_ENV_name] = tables_words("Hostname");
     MP_TRY(valid(nsys, host, &cells[NSYS_SYSTEM_ENV_value]));
     return tables_put(nsys->tables, NSYS_SYSTEM_ENV, cells);
 }

@@ -319,8 +319,8 @@ static int64_t difference(uint64_t a, uint64_t b, unsigned bits)
     return bits == 32 ? (int64_t)(int32_t)(uint32_t)(a - b) : (int64_t)(a - b);
 }
 
-/* Stores the `count` differences between the values from `values` on, each minus the smallest of them,
- * which it returns; 0 after the last. */
+/* Stores the `count` differences between the values from `values` on, each minus the smallest of
+ * them, which it returns; 0 after the last. */
 static int64_t take_differences(const uint64_t *values, uint32_t count, unsigned bits,
                                 uint64_t *differences)
 {

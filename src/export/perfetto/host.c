@@ -52,8 +52,8 @@ static void intern_text(struct packets *packets, unsigned field, uint64_t number
     proto_end(&packets->bytes, at);
 }
 
-/* The number of a frame's name. Frames without a function have one name for each kind; its number comes
- * after those of the functions. */
+/* The number of a frame's name. Frames without a function have one name for each kind; its number
+ * comes after those of the functions. */
 static uint64_t intern_name(struct perfetto *perfetto, const struct stack_frame *frame)
 {
     struct callers *callers = &perfetto->process.callers;

@@ -74,9 +74,6 @@ struct export_open {
 
 struct export_nvtx {
     struct nvtx_match match; /* items: index of `open` */
-    struct mp_map early;     /* range id -> index of `ends`: ends that came before their starts */
-    struct nvtx_event *ends;
-    size_t end_count, end_capacity;
     struct export_open *open;
     size_t count, capacity;
     size_t free_count, free_capacity;

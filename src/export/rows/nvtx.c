@@ -55,17 +55,6 @@ static void show(struct export_nvtx *nvtx, struct export_row *row, uint64_t end,
     };
 }
 
-/* In the file, the thread that ends a range may come before the one that starts it. */
-static enum mp_status keep_early_end(struct export_nvtx *nvtx, const struct nvtx_event *event)
-{
-    if (nvtx->end_count >= MP_MAP_ABSENT)
-        return MP_ERR_LIMIT;
-    MP_TRY(
-        mp_reserve((void **)&nvtx->ends, nvtx->end_count, &nvtx->end_capacity, sizeof *nvtx->ends));
-    nvtx->ends[nvtx->end_count] = *event;
-    return mp_map_put(&nvtx->early, event->range, (uint32_t)nvtx->end_count++);
-}
-
 static void keep_cells(struct export_open *open, const struct export_row *row)
 {
     for (size_t i = 0; i < MP_COLUMN_COUNT_nvtx; i++)
@@ -76,16 +65,13 @@ static enum mp_status begin_range(struct export_nvtx *nvtx, const struct nvtx_ev
                                   struct export_row *row, bool *is)
 {
     struct export_open open = {.used = true};
-    uint32_t early = MP_MAP_ABSENT;
+    struct nvtx_event end;
     uint64_t place;
 
     keep_cells(&open, row);
-    if (event->kind == MP_nvtx_kind_start)
-        early = mp_map_get(&nvtx->early, event->range);
-    if (early != MP_MAP_ABSENT) {
-        mp_map_remove(&nvtx->early, event->range);
+    if (nvtx_match_take_end(&nvtx->match, event, &end)) {
         nvtx->shown = open;
-        show(nvtx, row, nvtx->ends[early].time, nvtx->ends[early].cut);
+        show(nvtx, row, end.time, end.cut);
         *is = true;
         return MP_OK;
     }
@@ -109,7 +95,7 @@ enum mp_status export_nvtx_take(struct export_rows *rows, struct export_row *row
     if (nvtx_begins(&event))
         return begin_range(nvtx, &event, row, is);
     if (!nvtx_match_end(&nvtx->match, &event, &place))
-        return event.kind == MP_nvtx_kind_end ? keep_early_end(nvtx, &event) : MP_OK;
+        return nvtx_match_keep_end(&nvtx->match, &event);
     nvtx->shown = nvtx->open[place];
     show(nvtx, row, event.time, event.cut);
     *is = true;
@@ -196,8 +182,6 @@ enum mp_status export_nvtx_describe(struct export_rows *rows, struct export_row 
 void export_nvtx_free(struct export_nvtx *nvtx)
 {
     nvtx_match_free(&nvtx->match);
-    mp_map_free(&nvtx->early);
-    free(nvtx->ends);
     free(nvtx->open);
     free(nvtx->free);
 }

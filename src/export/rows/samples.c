@@ -135,7 +135,8 @@ static void select_samples(struct mp_cursor *cursor, void *context)
 
 /* ---- What is wanted ---- */
 
-/* Adds the part of an iteration, or of everything, that lies in the range; NULL: there is no range. */
+/* Adds the part of an iteration, or of everything, that lies in the range; NULL: there is no range.
+ */
 static void add_span(struct pass *pass, struct span span, const struct capture_range *range)
 {
     struct span *last = pass->span_count ? &pass->spans[pass->span_count - 1] : NULL;

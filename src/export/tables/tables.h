@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/status.h"
 
@@ -65,6 +66,17 @@ struct tables_cell {
     ((struct tables_cell){.number = (int64_t)(value), .kind = TABLES_CELL_NUMBER})
 #define TABLES_WORDS(value, size)                                                                  \
     ((struct tables_cell){.text = (value), .bytes = (uint32_t)(size), .kind = TABLES_CELL_TEXT})
+
+/* NULL for NULL; NULL for 0. */
+static inline struct tables_cell tables_words(const char *text)
+{
+    return text ? TABLES_WORDS(text, strlen(text)) : (struct tables_cell){.kind = TABLES_CELL_NONE};
+}
+
+static inline struct tables_cell tables_some(uint64_t number)
+{
+    return number ? TABLES_NUMBER(number) : (struct tables_cell){.kind = TABLES_CELL_NONE};
+}
 
 struct tables;
 
