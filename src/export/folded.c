@@ -191,8 +191,6 @@ static void stacks_add_captured(struct stacks *stacks, uint64_t node)
 
 /* ---- The format ---- */
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
-
 enum weight { WEIGHT_DEVICE, WEIGHT_WAITING, WEIGHT_CRITICAL, WEIGHTS };
 
 static const char *const weights[WEIGHTS] = {"device", "waiting", "critical"};
@@ -395,20 +393,25 @@ static enum mp_status take_row(void *state, const struct export_row *row)
 
     switch ((int)row->kind) {
     case EXPORT_KERNEL:
-        return take_work(folded, row, CELL(kernel, node));
+        return take_work(folded, row, export_row_kernel(row).node);
     case EXPORT_COPY:
-        return take_work(folded, row, CELL(copy, node));
+        return take_work(folded, row, export_row_copy(row).node);
     case EXPORT_SET:
-        return take_work(folded, row, CELL(set, node));
+        return take_work(folded, row, export_row_set(row).node);
     case EXPORT_GRAPH:
         return take_work(folded, row, 0);
     case EXPORT_CALL:
-        return folded->weight == WEIGHT_DEVICE ? MP_OK : take_host(folded, row, CELL(call, thread));
+        return folded->weight == WEIGHT_DEVICE
+                   ? MP_OK
+                   : take_host(folded, row, export_row_call(row).thread);
     case EXPORT_WAIT:
-        return folded->weight == WEIGHT_DEVICE ? MP_OK : take_host(folded, row, CELL(wait, thread));
+        return folded->weight == WEIGHT_DEVICE
+                   ? MP_OK
+                   : take_host(folded, row, export_row_wait(row).thread);
     case EXPORT_HOST_FUNCTION:
-        return folded->weight == WEIGHT_CRITICAL ? take_work(folded, row, CELL(host_function, node))
-                                                 : MP_OK;
+        return folded->weight == WEIGHT_CRITICAL
+                   ? take_work(folded, row, export_row_host_function(row).node)
+                   : MP_OK;
     default:
         return MP_OK;
     }

@@ -14,9 +14,8 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
-#define HASH_BYTES          24
-#define MAX_RANKS           30 /* of a group that are listed, as in torch.profiler */
+#define HASH_BYTES 24
+#define MAX_RANKS  30 /* of a group that are listed, as in torch.profiler */
 
 struct word {
     const char *nccl;
@@ -293,7 +292,7 @@ enum mp_status kineto_write_call_of_nccl(struct kineto *kineto, const struct exp
     if (row->correlation)
         event_number(events, "External id", row->correlation);
     write_operation(kineto, &operation, &nothing);
-    if (CELL(collective, captured))
+    if (export_row_collective(row).captured)
         event_word(events, "captured", "in a graph");
     event_end(events);
     return events->text.status;

@@ -23,37 +23,40 @@
  * those of another thread may come late; so a record counts only if its correlation id is less than
  * that of the wait. */
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
-#define NO_STREAM           UINT32_MAX /* CUPTI_SYNCHRONIZATION_INVALID_VALUE */
+#define NO_STREAM UINT32_MAX /* CUPTI_SYNCHRONIZATION_INVALID_VALUE */
 
 static int64_t stream_of(const struct export_row *row)
 {
-    return CELL(sync, stream) == NO_STREAM ? -1 : (int64_t)CELL(sync, stream);
+    const struct mp_row_sync sync = export_row_sync(row);
+
+    return sync.stream == NO_STREAM ? -1 : (int64_t)sync.stream;
 }
 
 static enum mp_status remember(struct kineto *kineto, const struct export_row *row)
 {
-    uint32_t index = mp_map_get(&kineto->records, CELL(sync, event));
+    const struct mp_row_sync sync = export_row_sync(row);
+    uint32_t index = mp_map_get(&kineto->records, sync.event);
 
     if (index == MP_MAP_ABSENT) {
         index = (uint32_t)kineto->record_count;
         MP_TRY(mp_reserve((void **)&kineto->record_items, kineto->record_count,
                           &kineto->record_capacity, sizeof *kineto->record_items));
-        MP_TRY(mp_map_put(&kineto->records, CELL(sync, event), index));
+        MP_TRY(mp_map_put(&kineto->records, sync.event, index));
         kineto->record_count++;
     }
     kineto->record_items[index] = (struct kineto_event){
         .correlation = row->correlation,
-        .stream = CELL(sync, stream),
-        .context = CELL(sync, context),
+        .stream = sync.stream,
+        .context = sync.context,
     };
     return MP_OK;
 }
 
 static void write_awaited(struct kineto *kineto, const struct export_row *row)
 {
+    const struct mp_row_sync sync = export_row_sync(row);
     struct events *events = &kineto->events;
-    uint32_t index = mp_map_get(&kineto->records, CELL(sync, event));
+    uint32_t index = mp_map_get(&kineto->records, sync.event);
     const struct kineto_event *record =
         index == MP_MAP_ABSENT ? NULL : &kineto->record_items[index];
 
@@ -63,13 +66,13 @@ static void write_awaited(struct kineto *kineto, const struct export_row *row)
                  record && record->stream != NO_STREAM ? (int64_t)record->stream : -1);
     event_signed(events, "wait_on_cuda_event_record_corr_id",
                  record ? (int64_t)record->correlation : -1);
-    event_number(events, "wait_on_cuda_event_id", CELL(sync, event));
+    event_number(events, "wait_on_cuda_event_id", sync.event);
 }
 
 static void write_context(struct kineto *kineto, const struct export_row *row, uint64_t device)
 {
     event_number(&kineto->events, "device", device);
-    event_number(&kineto->events, "context", CELL(sync, context));
+    event_number(&kineto->events, "context", export_row_sync(row).context);
     event_end(&kineto->events);
 }
 
@@ -94,7 +97,7 @@ static enum mp_status write_record(struct kineto *kineto, const struct export_ro
                                    uint64_t device)
 {
     MP_TRY(begin_sync(kineto, row, device, "cuda_event", "Event Record", 0));
-    event_number(&kineto->events, "event_id", CELL(sync, event));
+    event_number(&kineto->events, "event_id", export_row_sync(row).event);
     event_signed(&kineto->events, "record_stream", stream_of(row));
     event_number(&kineto->events, "record_correlation", row->correlation);
     write_context(kineto, row, device);
@@ -103,14 +106,15 @@ static enum mp_status write_record(struct kineto *kineto, const struct export_ro
 
 enum mp_status kineto_write_sync(struct kineto *kineto, const struct export_row *row)
 {
+    const struct mp_row_sync sync = export_row_sync(row);
     static const char *const names[] = {
         [MP_sync_kind_event_synchronize] = "Event Sync",
         [MP_sync_kind_stream_wait_event] = "Stream Wait Event",
         [MP_sync_kind_stream_synchronize] = "Stream Sync",
         [MP_sync_kind_context_synchronize] = "Context Sync",
     };
-    uint64_t kind = CELL(sync, kind);
-    uint64_t device = export_rows_device_of(kineto->process->rows, CELL(sync, context));
+    uint64_t kind = sync.kind;
+    uint64_t device = export_rows_device_of(kineto->process->rows, sync.context);
 
     if (kind == MP_sync_kind_event_record)
         return write_record(kineto, row, device);
@@ -125,8 +129,6 @@ enum mp_status kineto_write_sync(struct kineto *kineto, const struct export_row 
     write_context(kineto, row, device);
     return kineto->events.text.status;
 }
-
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
 
 static void begin(struct kineto *kineto, const struct export_row *row, char phase,
                   const char *category)
@@ -175,8 +177,9 @@ static void write_flow_start(struct kineto *kineto, const struct export_row *row
 
 static void write_call(struct kineto *kineto, const struct export_row *row)
 {
+    const struct mp_row_call call = export_row_call(row);
     const struct export_function *function =
-        export_rows_function(kineto->process->rows, CELL(call, function));
+        export_rows_function(kineto->process->rows, call.function);
     struct events *events = &kineto->events;
 
     begin(kineto, row, 'X', function && function->driver ? "cuda_driver" : "cuda_runtime");
@@ -185,8 +188,8 @@ static void write_call(struct kineto *kineto, const struct export_row *row)
     event_number(events, "cbid", function ? function->cbid : 0);
     if (row->correlation)
         event_number(events, "correlation", row->correlation);
-    if (CELL(call, result))
-        event_number(events, "result", CELL(call, result));
+    if (call.result)
+        event_number(events, "result", call.result);
     event_end(events);
     if (launches(kineto, row))
         write_flow_start(kineto, row);
@@ -196,13 +199,14 @@ static void write_call(struct kineto *kineto, const struct export_row *row)
 
 static void write_payload(struct events *events, const struct export_row *row)
 {
+    const struct mp_row_nvtx nvtx = export_row_nvtx(row);
     union {
         uint64_t bits;
         double real;
         float half[2]; /* little endian: the lower one first */
-    } payload = {.bits = CELL(nvtx, payload)};
+    } payload = {.bits = nvtx.payload};
 
-    switch ((enum mp_payload_type)CELL(nvtx, payload_type)) {
+    switch ((enum mp_payload_type)nvtx.payload_type) {
     case MP_payload_type_uint64:
     case MP_payload_type_uint32:
         event_number(events, "payload", payload.bits);
@@ -267,7 +271,7 @@ static enum mp_status write_range_on_gpu(struct kineto *kineto, const struct exp
     const struct deps *deps = kineto->launched.deps;
 
     if (!deps || !row->start ||
-        !kineto_launched_project(&kineto->launched, CELL(nvtx, thread), row->start,
+        !kineto_launched_project(&kineto->launched, export_row_nvtx(row).thread, row->start,
                                  row->start + row->duration))
         return MP_OK;
     for (uint32_t i = deps->thread_count; i < deps->lane_count; i++) {

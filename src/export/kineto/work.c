@@ -13,8 +13,7 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
-#define NAME_BYTES          96
+#define NAME_BYTES 96
 
 static const struct export_place nowhere;
 
@@ -138,41 +137,45 @@ static void write_kernel(struct kineto *kineto, const struct export_row *row)
 
 static void write_peers(struct events *events, const struct export_row *row)
 {
-    event_number(events, "fromDevice", CELL(copy, source_device));
+    const struct mp_row_copy copy = export_row_copy(row);
+
+    event_number(events, "fromDevice", copy.source_device);
     event_number(events, "inDevice", place_of(row)->device);
-    event_number(events, "toDevice", CELL(copy, target_device));
-    event_number(events, "fromContext", CELL(copy, source_context));
+    event_number(events, "toDevice", copy.target_device);
+    event_number(events, "fromContext", copy.source_context);
     event_number(events, "inContext", place_of(row)->context);
-    event_number(events, "toContext", CELL(copy, target_context));
+    event_number(events, "toContext", copy.target_context);
 }
 
 static void write_copy(struct kineto *kineto, const struct export_row *row)
 {
-    const char *kind = mp_enum_name("copy_kind", CELL(copy, kind));
+    const struct mp_row_copy copy = export_row_copy(row);
+    const char *kind = mp_enum_name("copy_kind", copy.kind);
     char name[NAME_BYTES];
 
     snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", kind ? kind : "unknown",
-             names_memory(CELL(copy, source)), names_memory(CELL(copy, target)));
+             names_memory(copy.source), names_memory(copy.target));
     begin(kineto, row, "gpu_memcpy");
     event_literal_name(&kineto->events, name);
     event_args(&kineto->events);
     write_place(&kineto->events, row);
-    if (CELL(copy, kind) == MP_copy_kind_PtoP)
+    if (copy.kind == MP_copy_kind_PtoP)
         write_peers(&kineto->events, row);
-    write_bytes(&kineto->events, row, CELL(copy, bytes));
+    write_bytes(&kineto->events, row, copy.bytes);
     write_graph(&kineto->events, row);
 }
 
 static void write_set(struct kineto *kineto, const struct export_row *row)
 {
+    const struct mp_row_set set = export_row_set(row);
     char name[NAME_BYTES];
 
-    snprintf(name, sizeof name, "Memset (%s)", names_memory(CELL(set, memory)));
+    snprintf(name, sizeof name, "Memset (%s)", names_memory(set.memory));
     begin(kineto, row, "gpu_memset");
     event_literal_name(&kineto->events, name);
     event_args(&kineto->events);
     write_place(&kineto->events, row);
-    write_bytes(&kineto->events, row, CELL(set, bytes));
+    write_bytes(&kineto->events, row, set.bytes);
     write_graph(&kineto->events, row);
 }
 
@@ -225,15 +228,13 @@ enum mp_status kineto_write_work(struct kineto *kineto, const struct export_row 
 
 /* Metrics of single kernels (`--metrics`), and what was sampled over time. */
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
-
 enum mp_status kineto_write_metric(struct kineto *kineto, const struct export_row *row)
 {
     struct events *events = &kineto->events;
     union {
         uint64_t bits;
         double real;
-    } value = {.bits = CELL(metric_value, value)};
+    } value = {.bits = export_row_metric_value(row).value};
     char place[64];
 
     if (!isfinite(value.real))

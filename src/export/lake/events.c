@@ -3,8 +3,7 @@
 
 #include "base/poison.h"
 
-#define CELL(row, table, column) ((row)->columns[MP_COLUMN_##table##_##column][(row)->index])
-#define NO_ID                    UINT32_MAX
+#define NO_ID UINT32_MAX
 
 /* ---- What tables have in common ---- */
 
@@ -88,18 +87,19 @@ static enum mp_status put_copy(struct lake *lake, const struct export_row *row)
     struct tables_cell cells[LAKE_MEMCPY_COLUMNS] = {{.kind = 0}};
 
     fill_work(lake, row, cells);
-    cells[LAKE_MEMCPY_bytes] = TABLES_NUMBER(CELL(row, copy, bytes));
+    cells[LAKE_MEMCPY_bytes] = TABLES_NUMBER(export_row_copy(row).bytes);
     fill_analyses(lake, row, &cells[LAKE_MEMCPY_activity]);
     return tables_put(lake->tables, LAKE_MEMCPY, cells);
 }
 
 static enum mp_status put_set(struct lake *lake, const struct export_row *row)
 {
+    const struct mp_row_set set = export_row_set(row);
     struct tables_cell cells[LAKE_MEMSET_COLUMNS] = {{.kind = 0}};
 
     fill_work(lake, row, cells);
-    cells[LAKE_MEMSET_bytes] = TABLES_NUMBER(CELL(row, set, bytes));
-    cells[LAKE_MEMSET_value] = TABLES_NUMBER(CELL(row, set, value));
+    cells[LAKE_MEMSET_bytes] = TABLES_NUMBER(set.bytes);
+    cells[LAKE_MEMSET_value] = TABLES_NUMBER(set.value);
     fill_analyses(lake, row, &cells[LAKE_MEMSET_activity]);
     return tables_put(lake->tables, LAKE_MEMSET, cells);
 }
@@ -109,7 +109,7 @@ static enum mp_status put_call(struct lake *lake, const struct export_row *row)
     struct tables_cell cells[LAKE_API_COLUMNS] = {{.kind = 0}};
 
     fill_host(lake, row, cells);
-    cells[LAKE_API_result] = TABLES_NUMBER(CELL(row, call, result));
+    cells[LAKE_API_result] = TABLES_NUMBER(export_row_call(row).result);
     fill_analyses(lake, row, &cells[LAKE_API_activity]);
     return tables_put(lake->tables, LAKE_API, cells);
 }
@@ -138,15 +138,16 @@ static enum mp_status put_wait(struct lake *lake, const struct export_row *row)
 
 static enum mp_status put_sync(struct lake *lake, const struct export_row *row)
 {
+    const struct mp_row_sync sync = export_row_sync(row);
     struct tables_cell cells[LAKE_SYNC_COLUMNS] = {{.kind = 0}};
-    uint64_t stream = CELL(row, sync, stream);
+    uint64_t stream = sync.stream;
 
     _Static_assert((int)LAKE_SYNC_name == LAKE_API_name, "the order of sync");
     fill_host(lake, row, cells);
-    cells[LAKE_SYNC_context] = tables_some(CELL(row, sync, context));
+    cells[LAKE_SYNC_context] = tables_some(sync.context);
     if (stream != NO_ID)
         cells[LAKE_SYNC_stream] = TABLES_NUMBER(stream);
-    cells[LAKE_SYNC_event] = tables_some(CELL(row, sync, event));
+    cells[LAKE_SYNC_event] = tables_some(sync.event);
     cells[LAKE_SYNC_iteration] = tables_some(row->iteration);
     return tables_put(lake->tables, LAKE_SYNC, cells);
 }

@@ -210,9 +210,10 @@ static enum mp_status put_value(struct nsys *nsys, const struct field *field, ui
 enum mp_status nsys_put_payload(struct nsys *nsys, const struct export_row *row,
                                 struct tables_cell *cell)
 {
+    const struct mp_row_nvtx nvtx = export_row_nvtx(row);
     const struct nsys_payloads *payloads = nsys->payloads;
-    uint64_t schema = NSYS_CELL(row, nvtx, payload_schema);
-    uint64_t number = NSYS_CELL(row, nvtx, extended);
+    uint64_t schema = nvtx.payload_schema;
+    uint64_t number = nvtx.extended;
     size_t first = schema && number ? find_values(payloads, schema, number) : payloads->count;
 
     mp_buffer_clear(&nsys->text);

@@ -135,21 +135,22 @@ enum mp_status nsys_put_kernel(struct nsys *nsys, const struct export_row *row)
 
 enum mp_status nsys_put_copy(struct nsys *nsys, const struct export_row *row)
 {
+    const struct mp_row_copy copy = export_row_copy(row);
     struct tables_cell cells[NSYS_MEMCPY_COLUMNS] = {{.kind = 0}};
 
     fill_work(nsys, row, cells);
-    cells[NSYS_MEMCPY_bytes] = TABLES_NUMBER(NSYS_CELL(row, copy, bytes));
-    cells[NSYS_MEMCPY_copyKind] = TABLES_NUMBER(NSYS_CELL(row, copy, kind));
-    cells[NSYS_MEMCPY_srcKind] = nsys_memory_kind(NSYS_CELL(row, copy, source));
-    cells[NSYS_MEMCPY_dstKind] = nsys_memory_kind(NSYS_CELL(row, copy, target));
-    if (NSYS_CELL(row, copy, kind) == MP_copy_kind_PtoP) {
-        cells[NSYS_MEMCPY_srcDeviceId] = TABLES_NUMBER(NSYS_CELL(row, copy, source_device));
-        cells[NSYS_MEMCPY_srcContextId] = TABLES_NUMBER(NSYS_CELL(row, copy, source_context));
-        cells[NSYS_MEMCPY_dstDeviceId] = TABLES_NUMBER(NSYS_CELL(row, copy, target_device));
-        cells[NSYS_MEMCPY_dstContextId] = TABLES_NUMBER(NSYS_CELL(row, copy, target_context));
+    cells[NSYS_MEMCPY_bytes] = TABLES_NUMBER(copy.bytes);
+    cells[NSYS_MEMCPY_copyKind] = TABLES_NUMBER(copy.kind);
+    cells[NSYS_MEMCPY_srcKind] = nsys_memory_kind(copy.source);
+    cells[NSYS_MEMCPY_dstKind] = nsys_memory_kind(copy.target);
+    if (copy.kind == MP_copy_kind_PtoP) {
+        cells[NSYS_MEMCPY_srcDeviceId] = TABLES_NUMBER(copy.source_device);
+        cells[NSYS_MEMCPY_srcContextId] = TABLES_NUMBER(copy.source_context);
+        cells[NSYS_MEMCPY_dstDeviceId] = TABLES_NUMBER(copy.target_device);
+        cells[NSYS_MEMCPY_dstContextId] = TABLES_NUMBER(copy.target_context);
     }
     cells[NSYS_MEMCPY_graphNodeId] = tables_some(row->graph_node);
-    cells[NSYS_MEMCPY_copyCount] = tables_some(NSYS_CELL(row, copy, count));
+    cells[NSYS_MEMCPY_copyCount] = tables_some(copy.count);
     return tables_put(nsys->tables, NSYS_MEMCPY, cells);
 }
 
@@ -157,19 +158,20 @@ enum mp_status nsys_put_copy(struct nsys *nsys, const struct export_row *row)
 
 static enum mp_status put_migration(struct nsys *nsys, const struct export_row *row, unsigned copy)
 {
+    const struct mp_row_unified unified = export_row_unified(row);
     struct tables_cell cells[NSYS_MEMCPY_COLUMNS] = {{.kind = 0}};
-    uint64_t source = NSYS_CELL(row, unified, source);
-    uint64_t target = NSYS_CELL(row, unified, target);
+    uint64_t source = unified.source;
+    uint64_t target = unified.target;
 
     fill_work(nsys, row, cells);
     if (target != NO_ID || source != NO_ID)
         cells[WORK_device] = TABLES_NUMBER(target != NO_ID ? target : source);
-    cells[WORK_stream] = TABLES_NUMBER(NSYS_CELL(row, unified, stream));
-    cells[NSYS_MEMCPY_bytes] = TABLES_NUMBER(NSYS_CELL(row, unified, value));
+    cells[WORK_stream] = TABLES_NUMBER(unified.stream);
+    cells[NSYS_MEMCPY_bytes] = TABLES_NUMBER(unified.value);
     cells[NSYS_MEMCPY_copyKind] = TABLES_NUMBER(copy);
     cells[NSYS_MEMCPY_srcKind] = cells[NSYS_MEMCPY_dstKind] =
         nsys_memory_kind(MP_memory_kind_managed);
-    cells[NSYS_MEMCPY_virtualAddress] = tables_some(NSYS_CELL(row, unified, address));
+    cells[NSYS_MEMCPY_virtualAddress] = tables_some(unified.address);
     return tables_put(nsys->tables, NSYS_MEMCPY, cells);
 }
 
@@ -177,9 +179,10 @@ static enum mp_status put_migration(struct nsys *nsys, const struct export_row *
  * that it could not resolve. */
 static enum mp_status put_cpu_fault(struct nsys *nsys, const struct export_row *row)
 {
+    const struct mp_row_unified unified = export_row_unified(row);
     static const char unknown[] = "[Unknown]";
     struct tables_cell cells[NSYS_CPU_FAULT_COLUMNS] = {{.kind = 0}};
-    uint64_t instruction = NSYS_CELL(row, unified, value);
+    uint64_t instruction = unified.value;
     uint32_t text, module;
     char hex[24];
 
@@ -188,7 +191,7 @@ static enum mp_status put_cpu_fault(struct nsys *nsys, const struct export_row *
     MP_TRY(nsys_string(nsys, unknown, strlen(unknown), &module));
     cells[NSYS_CPU_FAULT_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
     cells[NSYS_CPU_FAULT_globalPid] = TABLES_NUMBER(nsys->global_pid);
-    cells[NSYS_CPU_FAULT_address] = TABLES_NUMBER(NSYS_CELL(row, unified, address));
+    cells[NSYS_CPU_FAULT_address] = TABLES_NUMBER(unified.address);
     cells[NSYS_CPU_FAULT_originalFaultPc] = TABLES_NUMBER(instruction);
     cells[NSYS_CPU_FAULT_CpuInstruction] = TABLES_NUMBER(text);
     cells[NSYS_CPU_FAULT_module] = TABLES_NUMBER(module);
@@ -198,23 +201,24 @@ static enum mp_status put_cpu_fault(struct nsys *nsys, const struct export_row *
 
 static enum mp_status put_gpu_fault(struct nsys *nsys, const struct export_row *row)
 {
+    const struct mp_row_unified unified = export_row_unified(row);
     struct tables_cell cells[NSYS_GPU_FAULT_COLUMNS] = {{.kind = 0}};
-    uint64_t device = NSYS_CELL(row, unified, source);
+    uint64_t device = unified.source;
 
     cells[NSYS_GPU_FAULT_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
     cells[NSYS_GPU_FAULT_end] = TABLES_NUMBER(nsys_time(nsys, row->start + row->duration));
     cells[NSYS_GPU_FAULT_globalPid] = TABLES_NUMBER(nsys->global_pid);
     cells[NSYS_GPU_FAULT_deviceId] = TABLES_NUMBER(device == NO_ID ? 0 : device);
-    cells[NSYS_GPU_FAULT_address] = TABLES_NUMBER(NSYS_CELL(row, unified, address));
-    cells[NSYS_GPU_FAULT_numberOfPageFaults] = TABLES_NUMBER(NSYS_CELL(row, unified, value));
-    cells[NSYS_GPU_FAULT_faultAccessType] = TABLES_NUMBER(NSYS_CELL(row, unified, flags));
+    cells[NSYS_GPU_FAULT_address] = TABLES_NUMBER(unified.address);
+    cells[NSYS_GPU_FAULT_numberOfPageFaults] = TABLES_NUMBER(unified.value);
+    cells[NSYS_GPU_FAULT_faultAccessType] = TABLES_NUMBER(unified.flags);
     return tables_put(nsys->tables, NSYS_GPU_FAULT, cells);
 }
 
 /* Migrations are copies to nsys. It has no tables for thrashing, throttling and remote maps. */
 enum mp_status nsys_put_unified(struct nsys *nsys, const struct export_row *row)
 {
-    switch (NSYS_CELL(row, unified, kind)) {
+    switch (export_row_unified(row).kind) {
     case MP_unified_kind_bytes_HtoD:
         return put_migration(nsys, row, 11);
     case MP_unified_kind_bytes_DtoH:
@@ -232,12 +236,13 @@ enum mp_status nsys_put_unified(struct nsys *nsys, const struct export_row *row)
 
 enum mp_status nsys_put_set(struct nsys *nsys, const struct export_row *row)
 {
+    const struct mp_row_set set = export_row_set(row);
     struct tables_cell cells[NSYS_MEMSET_COLUMNS] = {{.kind = 0}};
 
     fill_work(nsys, row, cells);
-    cells[NSYS_MEMSET_value] = TABLES_NUMBER(NSYS_CELL(row, set, value));
-    cells[NSYS_MEMSET_bytes] = TABLES_NUMBER(NSYS_CELL(row, set, bytes));
-    cells[NSYS_MEMSET_memKind] = nsys_memory_kind(NSYS_CELL(row, set, memory));
+    cells[NSYS_MEMSET_value] = TABLES_NUMBER(set.value);
+    cells[NSYS_MEMSET_bytes] = TABLES_NUMBER(set.bytes);
+    cells[NSYS_MEMSET_memKind] = nsys_memory_kind(set.memory);
     cells[NSYS_MEMSET_graphNodeId] = tables_some(row->graph_node);
     return tables_put(nsys->tables, NSYS_MEMSET, cells);
 }
@@ -267,7 +272,7 @@ enum mp_status nsys_put_call(struct nsys *nsys, const struct export_row *row)
         TABLES_NUMBER(!strncmp(text, "cu", 2) && strncmp(text, "cuda", 4) != 0);
     cells[NSYS_RUNTIME_correlationId] = tables_some(row->correlation);
     cells[NSYS_RUNTIME_nameId] = TABLES_NUMBER(name);
-    cells[NSYS_RUNTIME_returnValue] = TABLES_NUMBER(NSYS_CELL(row, call, result));
+    cells[NSYS_RUNTIME_returnValue] = TABLES_NUMBER(export_row_call(row).result);
     MP_TRY(put_callchain(nsys, row->correlation, &cells[NSYS_RUNTIME_callchainId]));
     return tables_put(nsys->tables, NSYS_RUNTIME, cells);
 }
@@ -279,35 +284,37 @@ static struct tables_cell device_of(const struct nsys *nsys, uint64_t context)
 
 static enum mp_status put_event(struct nsys *nsys, const struct export_row *row)
 {
+    const struct mp_row_sync sync = export_row_sync(row);
     struct tables_cell cells[NSYS_CUDA_EVENT_COLUMNS] = {{.kind = 0}};
-    uint64_t context = NSYS_CELL(row, sync, context);
+    uint64_t context = sync.context;
 
     cells[NSYS_CUDA_EVENT_timestamp] = TABLES_NUMBER(nsys_time(nsys, row->start));
     cells[NSYS_CUDA_EVENT_deviceId] = device_of(nsys, context);
     cells[NSYS_CUDA_EVENT_contextId] = TABLES_NUMBER(context);
-    cells[NSYS_CUDA_EVENT_streamId] = TABLES_NUMBER(NSYS_CELL(row, sync, stream));
+    cells[NSYS_CUDA_EVENT_streamId] = TABLES_NUMBER(sync.stream);
     cells[NSYS_CUDA_EVENT_correlationId] = tables_some(row->correlation);
     cells[NSYS_CUDA_EVENT_globalPid] = TABLES_NUMBER(nsys->global_pid);
-    cells[NSYS_CUDA_EVENT_eventId] = TABLES_NUMBER(NSYS_CELL(row, sync, event));
+    cells[NSYS_CUDA_EVENT_eventId] = TABLES_NUMBER(sync.event);
     return tables_put(nsys->tables, NSYS_CUDA_EVENT, cells);
 }
 
 /* What CUPTI has records of; queries, creations and the like are calls only. */
 enum mp_status nsys_put_sync(struct nsys *nsys, const struct export_row *row)
 {
+    const struct mp_row_sync sync = export_row_sync(row);
     struct tables_cell cells[NSYS_SYNCHRONIZATION_COLUMNS] = {{.kind = 0}};
-    uint64_t kind = NSYS_CELL(row, sync, kind);
+    uint64_t kind = sync.kind;
 
     if (kind == MP_sync_kind_event_record)
         return put_event(nsys, row);
     if (kind > MP_sync_kind_context_synchronize)
         return MP_OK;
     fill_work(nsys, row, cells);
-    cells[WORK_context] = TABLES_NUMBER(NSYS_CELL(row, sync, context));
-    cells[WORK_device] = device_of(nsys, NSYS_CELL(row, sync, context));
-    cells[WORK_stream] = TABLES_NUMBER(NSYS_CELL(row, sync, stream));
+    cells[WORK_context] = TABLES_NUMBER(sync.context);
+    cells[WORK_device] = device_of(nsys, sync.context);
+    cells[WORK_stream] = TABLES_NUMBER(sync.stream);
     cells[NSYS_SYNCHRONIZATION_syncType] = TABLES_NUMBER(kind);
-    cells[NSYS_SYNCHRONIZATION_eventId] = TABLES_NUMBER(NSYS_CELL(row, sync, event));
+    cells[NSYS_SYNCHRONIZATION_eventId] = TABLES_NUMBER(sync.event);
     return tables_put(nsys->tables, NSYS_SYNCHRONIZATION, cells);
 }
 
@@ -351,12 +358,13 @@ static enum mp_status find_domain(struct nsys *nsys, const struct export_row *ro
 
 static void fill_payload(const struct export_row *row, struct tables_cell *cells)
 {
-    uint64_t bits = NSYS_CELL(row, nvtx, payload);
+    const struct mp_row_nvtx nvtx = export_row_nvtx(row);
+    uint64_t bits = nvtx.payload;
     uint32_t low = (uint32_t)bits;
     struct tables_cell real = {.kind = TABLES_CELL_REAL};
     float value;
 
-    switch (NSYS_CELL(row, nvtx, payload_type)) {
+    switch (nvtx.payload_type) {
     case MP_payload_type_uint64:
         cells[NSYS_NVTX_uint64Value] = TABLES_NUMBER(bits);
         break;
@@ -386,9 +394,10 @@ static void fill_payload(const struct export_row *row, struct tables_cell *cells
 /* A trace does not say which messages were registered strings, so all are in `text`. */
 enum mp_status nsys_put_nvtx(struct nsys *nsys, const struct export_row *row)
 {
+    const struct mp_row_nvtx nvtx = export_row_nvtx(row);
     struct tables_cell cells[NSYS_NVTX_COLUMNS] = {{.kind = 0}};
     bool mark = row->kind == EXPORT_MARK;
-    uint64_t message = NSYS_CELL(row, nvtx, name);
+    uint64_t message = nvtx.name;
 
     MP_TRY(find_domain(nsys, row, &cells[NSYS_NVTX_domainId]));
     MP_TRY(nsys_thread(nsys, row, &cells[NSYS_NVTX_globalTid]));
@@ -399,9 +408,9 @@ enum mp_status nsys_put_nvtx(struct nsys *nsys, const struct export_row *row)
                                                : row->pushed ? EVENT_PUSH_POP
                                                              : EVENT_START_END);
     if (!mark && !row->pushed)
-        cells[NSYS_NVTX_rangeId] = TABLES_NUMBER(NSYS_CELL(row, nvtx, range));
-    cells[NSYS_NVTX_category] = tables_some(NSYS_CELL(row, nvtx, category));
-    cells[NSYS_NVTX_color] = tables_some(NSYS_CELL(row, nvtx, color));
+        cells[NSYS_NVTX_rangeId] = TABLES_NUMBER(nvtx.range);
+    cells[NSYS_NVTX_category] = tables_some(nvtx.category);
+    cells[NSYS_NVTX_color] = tables_some(nvtx.color);
     if (message)
         cells[NSYS_NVTX_text] = TABLES_WORDS(row->name.text, row->name.bytes);
     fill_payload(row, cells);
@@ -425,33 +434,33 @@ enum mp_status nsys_put_wait(struct nsys *nsys, const struct export_row *row)
 
 enum mp_status nsys_put_memory(struct nsys *nsys, const struct export_row *row)
 {
+    const struct mp_row_memory memory = export_row_memory(row);
     struct tables_cell cells[NSYS_MEMORY_COLUMNS] = {{.kind = 0}};
-    uint64_t device = NSYS_CELL(row, memory, device);
-    uint64_t kind = NSYS_CELL(row, memory, kind);
-    uint64_t operation = NSYS_CELL(row, memory, operation);
+    uint64_t device = memory.device;
+    uint64_t kind = memory.kind;
+    uint64_t operation = memory.operation;
 
     if (operation != MP_memory_operation_allocate && operation != MP_memory_operation_release)
         return MP_OK;
     cells[NSYS_MEMORY_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
     cells[NSYS_MEMORY_globalPid] = TABLES_NUMBER(nsys->global_pid);
     cells[NSYS_MEMORY_deviceId] = TABLES_NUMBER(device == NO_ID ? 0 : device);
-    cells[NSYS_MEMORY_contextId] = TABLES_NUMBER(NSYS_CELL(row, memory, context));
-    cells[NSYS_MEMORY_address] = TABLES_NUMBER(NSYS_CELL(row, memory, address));
-    cells[NSYS_MEMORY_pc] = TABLES_NUMBER(NSYS_CELL(row, memory, pc));
-    cells[NSYS_MEMORY_bytes] = TABLES_NUMBER(NSYS_CELL(row, memory, bytes));
+    cells[NSYS_MEMORY_contextId] = TABLES_NUMBER(memory.context);
+    cells[NSYS_MEMORY_address] = TABLES_NUMBER(memory.address);
+    cells[NSYS_MEMORY_pc] = TABLES_NUMBER(memory.pc);
+    cells[NSYS_MEMORY_bytes] = TABLES_NUMBER(memory.bytes);
     cells[NSYS_MEMORY_memKind] = nsys_memory_kind(kind);
     cells[NSYS_MEMORY_memoryOperationType] =
         TABLES_NUMBER(operation == MP_memory_operation_release);
     cells[NSYS_MEMORY_correlationId] = tables_some(row->correlation);
-    if (NSYS_CELL(row, memory, asynchronous))
-        cells[NSYS_MEMORY_streamId] = TABLES_NUMBER(NSYS_CELL(row, memory, stream));
-    if (NSYS_CELL(row, memory, pool_type) == 1) {
-        cells[NSYS_MEMORY_localMemoryPoolAddress] = tables_some(NSYS_CELL(row, memory, pool));
-        cells[NSYS_MEMORY_localMemoryPoolSize] = TABLES_NUMBER(NSYS_CELL(row, memory, pool_size));
-        cells[NSYS_MEMORY_localMemoryPoolUtilizedSize] =
-            TABLES_NUMBER(NSYS_CELL(row, memory, pool_used));
-    } else if (NSYS_CELL(row, memory, pool_type) == 2) {
-        cells[NSYS_MEMORY_importedMemoryPoolAddress] = tables_some(NSYS_CELL(row, memory, pool));
+    if (memory.asynchronous)
+        cells[NSYS_MEMORY_streamId] = TABLES_NUMBER(memory.stream);
+    if (memory.pool_type == 1) {
+        cells[NSYS_MEMORY_localMemoryPoolAddress] = tables_some(memory.pool);
+        cells[NSYS_MEMORY_localMemoryPoolSize] = TABLES_NUMBER(memory.pool_size);
+        cells[NSYS_MEMORY_localMemoryPoolUtilizedSize] = TABLES_NUMBER(memory.pool_used);
+    } else if (memory.pool_type == 2) {
+        cells[NSYS_MEMORY_importedMemoryPoolAddress] = tables_some(memory.pool);
     }
     return tables_put(nsys->tables, NSYS_MEMORY, cells);
 }

@@ -16,8 +16,6 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
-
 struct counter {
     uint64_t uuid;
     uint64_t value; /* of memory in use: bytes */
@@ -92,8 +90,9 @@ static void write_count(struct packets *packets, const struct counter *counter, 
 static enum mp_status memory_counter(struct process *process, const struct export_row *row,
                                      uint32_t *index)
 {
-    uint64_t kind = CELL(memory, kind);
-    uint64_t device = CELL(memory, device);
+    const struct mp_row_memory memory = export_row_memory(row);
+    uint64_t kind = memory.kind;
+    uint64_t device = memory.device;
     const char *what = mp_enum_name("memory_kind", kind);
     bool is_new;
     char name[96];
@@ -135,19 +134,20 @@ static void release(struct process *process, uint32_t index, uint64_t address, u
 
 static enum mp_status take_memory(struct process *process, const struct export_row *row)
 {
-    uint64_t address = CELL(memory, address);
+    const struct mp_row_memory memory = export_row_memory(row);
+    uint64_t address = memory.address;
     uint32_t index = mp_map_get(&process->live, address);
     uint32_t counter;
 
     /* What is allocated where something is in use: its release is not in the trace. */
     if (index != MP_MAP_ABSENT)
         release(process, index, address, row->start);
-    if (CELL(memory, operation) != MP_memory_operation_allocate)
+    if (memory.operation != MP_memory_operation_allocate)
         return MP_OK;
     MP_TRY(memory_counter(process, row, &counter));
     MP_TRY(new_allocation(process, &index));
     process->sizes[index] =
-        (struct allocation){.bytes = CELL(memory, bytes) & INT64_MAX, .counter = counter};
+        (struct allocation){.bytes = memory.bytes & INT64_MAX, .counter = counter};
     MP_TRY(mp_map_put(&process->live, address, index));
     process->counter[counter].value += process->sizes[index].bytes;
     write_count(process->slices.packets, &process->counter[counter], row->start);
@@ -158,9 +158,10 @@ static enum mp_status take_memory(struct process *process, const struct export_r
 
 static enum mp_status take_metric(struct process *process, const struct export_row *row)
 {
+    const struct mp_row_metric_value metric_value = export_row_metric_value(row);
     struct packets *packets = process->slices.packets;
-    uint64_t bits = CELL(metric_value, value);
-    uint64_t key = CELL(metric_value, metric) << 1 | 1;
+    uint64_t bits = metric_value.value;
+    uint64_t key = metric_value.metric << 1 | 1;
     uint32_t index;
     size_t at, event;
     double value;

@@ -379,7 +379,7 @@ static uint64_t key_of(const struct export_row *row)
     uint64_t what = row->name.id;
 
     if (row->kind == EXPORT_KERNEL)
-        what = row->shape ? row->columns[MP_COLUMN_kernel_shape][row->index] : 0;
+        what = row->shape ? export_row_kernel(row).shape : 0;
     return (what & UINT32_MAX) << 32 | (uint64_t)(row->place->id & 0xfffffff) << 4 | row->kind;
 }
 
@@ -433,9 +433,9 @@ static void write_launch(struct perfetto *perfetto, const struct export_row *row
     if (row->graph_node)
         packets_argument(bytes, LAUNCH_ARGUMENTS, ARGUMENT_GRAPH_NODE, row->graph_node);
     if (row->kind == EXPORT_COPY)
-        write_bytes(bytes, row, row->columns[MP_COLUMN_copy_bytes][row->index]);
+        write_bytes(bytes, row, export_row_copy(row).bytes);
     if (row->kind == EXPORT_SET)
-        write_bytes(bytes, row, row->columns[MP_COLUMN_set_bytes][row->index]);
+        write_bytes(bytes, row, export_row_set(row).bytes);
     if (row->kind == EXPORT_KERNEL)
         write_collective(perfetto, row);
     proto_end(bytes, at);

@@ -127,8 +127,6 @@ static uint64_t callers_of(struct perfetto *perfetto, uint64_t correlation)
     return stack;
 }
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
-
 /* ---- Process and threads ---- */
 
 void host_begin(struct perfetto *perfetto)
@@ -270,15 +268,16 @@ static enum mp_status range_track(struct process *process, const struct export_r
 
 static void take_payload(const struct export_row *row, struct slice *slice)
 {
-    uint64_t type = CELL(nvtx, payload_type);
+    const struct mp_row_nvtx nvtx = export_row_nvtx(row);
+    uint64_t type = nvtx.payload_type;
 
     if (type != MP_payload_type_none) {
         slice->argument = ARGUMENT_PAYLOAD;
-        slice->value = CELL(nvtx, payload);
+        slice->value = nvtx.payload;
         slice->value_type = (uint8_t)type;
-    } else if (CELL(nvtx, category)) {
+    } else if (nvtx.category) {
         slice->argument = ARGUMENT_NVTX_CATEGORY;
-        slice->value = CELL(nvtx, category);
+        slice->value = nvtx.category;
     }
 }
 
@@ -315,7 +314,7 @@ static enum mp_status add_slice(struct perfetto *perfetto, const struct export_r
 
 static enum mp_status add_call(struct perfetto *perfetto, const struct export_row *row)
 {
-    uint64_t result = CELL(call, result);
+    uint64_t result = export_row_call(row).result;
     struct slice slice = {.correlation = row->correlation,
                           .callers = callers_of(perfetto, row->correlation),
                           .activity = perfetto->process.links.deps ? row->activity : DEPS_NONE,
@@ -340,21 +339,23 @@ static enum mp_status add_of_thread(struct perfetto *perfetto, const struct expo
 
 static enum mp_status add_wait(struct perfetto *perfetto, const struct export_row *row)
 {
-    bool woken = CELL(wait, waker) != 0;
+    const struct mp_row_wait wait = export_row_wait(row);
+    bool woken = wait.waker != 0;
     struct slice slice = {.category = CATEGORY_WAIT,
                           .argument = woken ? ARGUMENT_WOKEN : ARGUMENT_NONE,
-                          .value = woken ? CELL(wait, woken) : 0};
+                          .value = woken ? wait.woken : 0};
 
     return add_of_thread(perfetto, row, THREAD_WAITS, &slice);
 }
 
 static enum mp_status add_sync(struct perfetto *perfetto, const struct export_row *row)
 {
-    bool of_stream = !CELL(sync, event);
+    const struct mp_row_sync sync = export_row_sync(row);
+    bool of_stream = !sync.event;
     struct slice slice = {.category = CATEGORY_SYNC,
                           .correlation = row->correlation,
                           .argument = of_stream ? ARGUMENT_STREAM : ARGUMENT_EVENT,
-                          .value = of_stream ? CELL(sync, stream) : CELL(sync, event)};
+                          .value = of_stream ? sync.stream : sync.event};
 
     if (of_stream && slice.value == UINT32_MAX)
         slice.argument = ARGUMENT_NONE;
@@ -367,7 +368,8 @@ static enum mp_status add_of_process(struct perfetto *perfetto, const struct exp
     struct slice slice = {.activity = DEPS_NONE,
                           .category = unified ? CATEGORY_UNIFIED : CATEGORY_POOL,
                           .argument = unified ? ARGUMENT_VALUE : ARGUMENT_SIZE,
-                          .value = unified ? CELL(unified, value) : CELL(pool, size)};
+                          .value =
+                              unified ? export_row_unified(row).value : export_row_pool(row).size};
 
     return add_slice(perfetto, row, unified ? &perfetto->process.unified : &perfetto->process.pools,
                      &slice);

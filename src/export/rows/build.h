@@ -67,7 +67,7 @@ struct export_lane {
 
 /* A range of NVTX that is open. */
 struct export_open {
-    uint64_t cells[MP_COLUMN_COUNT_nvtx]; /* of its push or start */
+    struct mp_row_nvtx row; /* of its push or start */
     uint32_t depth;
     bool used;
 };

@@ -82,7 +82,8 @@ static bool is_chosen(const struct export_rows *rows, uint64_t device)
 bool export_filter_device(const struct export_rows *rows, const struct export_source *source,
                           const struct export_row *row, const struct export_lane *lane)
 {
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
+    const struct mp_row_unified unified = export_row_unified(row);
+
     uint32_t launched;
 
     if (!rows->by_device)
@@ -90,16 +91,15 @@ bool export_filter_device(const struct export_rows *rows, const struct export_so
     if (source->stream != EXPORT_NO_COLUMN)
         return row->place && is_chosen(rows, row->place->device);
     if (source->table == MP_TABLE_memory)
-        return is_chosen(rows, CELL(memory, device));
+        return is_chosen(rows, export_row_memory(row).device);
     if (source->table == MP_TABLE_pool)
-        return is_chosen(rows, CELL(pool, device));
+        return is_chosen(rows, export_row_pool(row).device);
     if (source->table == MP_TABLE_unified)
-        return is_chosen(rows, CELL(unified, source)) || is_chosen(rows, CELL(unified, target));
+        return is_chosen(rows, unified.source) || is_chosen(rows, unified.target);
     launched = row->correlation ? mp_map_get(&rows->launched, row->correlation) : MP_MAP_ABSENT;
     if (launched != MP_MAP_ABSENT)
         return launched;
     return !lane || lane->wanted;
-#undef CELL
 }
 
 /* Whether the trace knows the device. */

@@ -39,36 +39,31 @@ static enum mp_status leave_place(struct export_nvtx *nvtx, uint64_t place)
 /* Makes `row` the range that nvtx->shown holds. */
 static void show(struct export_nvtx *nvtx, struct export_row *row, uint64_t end, bool cut)
 {
-    const uint64_t *cells = nvtx->shown.cells;
+    const struct mp_row_nvtx *begin = &nvtx->shown.row;
+#define ADDRESS(table, id, name, type, unit, codec, doc) &begin->name,
+    const uint64_t *const columns[] = {MP_COLUMNS_nvtx(ADDRESS)};
+#undef ADDRESS
 
-    for (size_t i = 0; i < MP_COLUMN_COUNT_nvtx; i++)
-        nvtx->columns[i] = &cells[i];
+    memcpy(nvtx->columns, columns, sizeof columns);
     *row = (struct export_row){
         .kind = EXPORT_RANGE,
-        .start = end ? cells[MP_COLUMN_nvtx_time] : 0,
-        .duration = end - cells[MP_COLUMN_nvtx_time],
-        .cut = cut || cells[MP_COLUMN_nvtx_cut],
-        .pushed = cells[MP_COLUMN_nvtx_kind] == MP_nvtx_kind_push,
+        .start = end ? begin->time : 0,
+        .duration = end - begin->time,
+        .cut = cut || begin->cut,
+        .pushed = begin->kind == MP_nvtx_kind_push,
         .depth = nvtx->shown.depth,
         .activity = DEPS_NONE,
         .columns = nvtx->columns,
     };
 }
 
-static void keep_cells(struct export_open *open, const struct export_row *row)
-{
-    for (size_t i = 0; i < MP_COLUMN_COUNT_nvtx; i++)
-        open->cells[i] = row->columns[i][row->index];
-}
-
 static enum mp_status begin_range(struct export_nvtx *nvtx, const struct nvtx_event *event,
                                   struct export_row *row, bool *is)
 {
-    struct export_open open = {.used = true};
+    struct export_open open = {.row = export_row_nvtx(row), .used = true};
     struct nvtx_event end;
     uint64_t place;
 
-    keep_cells(&open, row);
     if (nvtx_match_take_end(&nvtx->match, event, &end)) {
         nvtx->shown = open;
         show(nvtx, row, end.time, end.cut);
@@ -124,8 +119,8 @@ static int compare_begins(const void *left, const void *right)
 {
     const struct export_open *a = left;
     const struct export_open *b = right;
-    uint64_t x = a->cells[MP_COLUMN_nvtx_time];
-    uint64_t y = b->cells[MP_COLUMN_nvtx_time];
+    uint64_t x = a->row.time;
+    uint64_t y = b->row.time;
 
     return x != y ? (x > y) - (x < y) : (a->depth > b->depth) - (a->depth < b->depth);
 }
@@ -158,7 +153,7 @@ enum mp_status export_nvtx_next_open(struct export_rows *rows, struct export_row
     if (nvtx->position == nvtx->count)
         return MP_END;
     nvtx->shown = nvtx->open[nvtx->position++];
-    begin = nvtx->shown.cells[MP_COLUMN_nvtx_time];
+    begin = nvtx->shown.row.time;
     end = nvtx->last;
     if (rows->range && rows->range->end_time < end)
         end = rows->range->end_time;
@@ -169,10 +164,11 @@ enum mp_status export_nvtx_next_open(struct export_rows *rows, struct export_row
 
 enum mp_status export_nvtx_describe(struct export_rows *rows, struct export_row *row)
 {
+    const struct mp_row_nvtx nvtx = export_row_nvtx(row);
     static const char unnamed[] = "<unnamed>";
 
-    MP_TRY(export_rows_string(rows, row->columns[MP_COLUMN_nvtx_domain][row->index], &row->domain));
-    MP_TRY(export_rows_string(rows, row->columns[MP_COLUMN_nvtx_name][row->index], &row->name));
+    MP_TRY(export_rows_string(rows, nvtx.domain, &row->domain));
+    MP_TRY(export_rows_string(rows, nvtx.name, &row->name));
     if (!row->name.text)
         MP_TRY(export_text_put(rows, unnamed, strlen(unnamed), &row->name));
     row->raw_name = row->name;

@@ -100,11 +100,39 @@ struct export_row {
     uint32_t depth;
     uint32_t iteration; /* from 1; 0: none, or analyses are off */
     uint32_t activity;  /* of analyses->deps; DEPS_NONE: none, or analyses are off */
-    /* All columns of the row as the trace has them: columns[MP_COLUMN_kernel_node][index]. For a
-     * range those of its push or start. */
+    /* All columns of the row as the trace has them (export_row_kernel below); for a range, those of
+     * its push or start. */
     const uint64_t *const *columns;
     uint32_t index;
 };
+
+/* export_row_copy(row).bytes and so on: all columns of a row by name. A column that is not used
+ * costs nothing. */
+#define EXPORT_VALUE(table, id, name, type, unit, codec, doc)                                      \
+    .name = row->columns[MP_COLUMN_##table##_##name][row->index],
+#define EXPORT_TYPED_ROW(table)                                                                    \
+    __attribute__((always_inline)) static inline struct mp_row_##table export_row_##table(         \
+        const struct export_row *row)                                                              \
+    {                                                                                              \
+        return (struct mp_row_##table){MP_COLUMNS_##table(EXPORT_VALUE)};                          \
+    }
+EXPORT_TYPED_ROW(kernel)
+EXPORT_TYPED_ROW(copy)
+EXPORT_TYPED_ROW(set)
+EXPORT_TYPED_ROW(graph)
+EXPORT_TYPED_ROW(host_function)
+EXPORT_TYPED_ROW(call)
+EXPORT_TYPED_ROW(sync)
+EXPORT_TYPED_ROW(wait)
+EXPORT_TYPED_ROW(nvtx)
+EXPORT_TYPED_ROW(memory)
+EXPORT_TYPED_ROW(pool)
+EXPORT_TYPED_ROW(unified)
+EXPORT_TYPED_ROW(overhead)
+EXPORT_TYPED_ROW(collective)
+EXPORT_TYPED_ROW(metric_value)
+#undef EXPORT_TYPED_ROW
+#undef EXPORT_VALUE
 
 /* What the analyses know; the pointers of what is not known are NULL. */
 struct export_analyses {

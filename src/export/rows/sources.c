@@ -8,8 +8,6 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
-
 const char *export_kind_key(enum export_kind kind)
 {
     static const char *const keys[EXPORT_KINDS] = {
@@ -55,15 +53,17 @@ static enum mp_status use_value(struct export_rows *rows, struct export_row *row
 
 static enum mp_status describe_kernel(struct export_rows *rows, struct export_row *row)
 {
-    row->shape = shapes_find(&rows->shapes, CELL(kernel, shape));
-    return export_text_name(rows, EXPORT_MEMO_SHAPE, CELL(kernel, shape), row);
+    const struct mp_row_kernel kernel = export_row_kernel(row);
+
+    row->shape = shapes_find(&rows->shapes, kernel.shape);
+    return export_text_name(rows, EXPORT_MEMO_SHAPE, kernel.shape, row);
 }
 
 static enum mp_status describe_copy(struct export_rows *rows, struct export_row *row)
 {
     char name[NAMES_BYTES];
 
-    return use(rows, row, names_copy(CELL(copy, kind), name, sizeof name));
+    return use(rows, row, names_copy(export_row_copy(row).kind, name, sizeof name));
 }
 
 static enum mp_status describe_set(struct export_rows *rows, struct export_row *row)
@@ -75,40 +75,40 @@ static enum mp_status describe_graph(struct export_rows *rows, struct export_row
 {
     char name[NAMES_BYTES];
 
-    row->graph = CELL(graph, graph);
+    row->graph = export_row_graph(row).graph;
     return use(rows, row, names_graph(row->graph, name, sizeof name));
 }
 
 static enum mp_status describe_host_function(struct export_rows *rows, struct export_row *row)
 {
-    MP_TRY(export_rows_string(rows, CELL(host_function, name), &row->name));
+    MP_TRY(export_rows_string(rows, export_row_host_function(row).name, &row->name));
     row->raw_name = row->name;
     return row->name.text ? MP_OK : use(rows, row, "[host function]");
 }
 
 static enum mp_status describe_call(struct export_rows *rows, struct export_row *row)
 {
-    return export_text_name(rows, EXPORT_MEMO_FUNCTION, CELL(call, function), row);
+    return export_text_name(rows, EXPORT_MEMO_FUNCTION, export_row_call(row).function, row);
 }
 
 static enum mp_status describe_sync(struct export_rows *rows, struct export_row *row)
 {
-    return use_value(rows, row, "sync_kind", CELL(sync, kind));
+    return use_value(rows, row, "sync_kind", export_row_sync(row).kind);
 }
 
 static enum mp_status describe_wait(struct export_rows *rows, struct export_row *row)
 {
-    return use(rows, row, names_wait(CELL(wait, kind)));
+    return use(rows, row, names_wait(export_row_wait(row).kind));
 }
 
 static enum mp_status describe_memory(struct export_rows *rows, struct export_row *row)
 {
-    return use_value(rows, row, "memory_operation", CELL(memory, operation));
+    return use_value(rows, row, "memory_operation", export_row_memory(row).operation);
 }
 
 static enum mp_status describe_pool(struct export_rows *rows, struct export_row *row)
 {
-    return use_value(rows, row, "pool_operation", CELL(pool, operation));
+    return use_value(rows, row, "pool_operation", export_row_pool(row).operation);
 }
 
 /* nvprof's names. */
@@ -125,24 +125,24 @@ static enum mp_status describe_unified(struct export_rows *rows, struct export_r
         [MP_unified_kind_remote_map] = "[Unified Memory remote map]",
         [MP_unified_kind_bytes_DtoD] = "[Unified Memory Memcpy DtoD]",
     };
-    uint64_t kind = CELL(unified, kind);
+    uint64_t kind = export_row_unified(row).kind;
 
     return use(rows, row, names[kind < sizeof names / sizeof *names ? kind : 0]);
 }
 
 static enum mp_status describe_overhead(struct export_rows *rows, struct export_row *row)
 {
-    return use_value(rows, row, "overhead_kind", CELL(overhead, kind));
+    return use_value(rows, row, "overhead_kind", export_row_overhead(row).kind);
 }
 
 static enum mp_status describe_metric(struct export_rows *rows, struct export_row *row)
 {
-    return export_text_name(rows, EXPORT_MEMO_METRIC, CELL(metric_value, metric), row);
+    return export_text_name(rows, EXPORT_MEMO_METRIC, export_row_metric_value(row).metric, row);
 }
 
 static enum mp_status describe_collective(struct export_rows *rows, struct export_row *row)
 {
-    MP_TRY(export_rows_string(rows, CELL(collective, function), &row->name));
+    MP_TRY(export_rows_string(rows, export_row_collective(row).function, &row->name));
     row->raw_name = row->name;
     return row->name.text ? MP_OK : use(rows, row, "[unnamed call]");
 }
