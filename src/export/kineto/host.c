@@ -16,7 +16,7 @@
 /* Calls that wait for the GPU or make it wait (cuda_sync), and records of CUDA events (cuda_event).
  *
  * HTA takes what has a stream for a kernel. A record has the time of its call on the host, so as a
- * kernel it would lie in the middle of others and break HTA's critical path. So a record's stream
+ * kernel it would be in the middle of others and break HTA's critical path. So a record's stream
  * and correlation id have other names; waits name them as Kineto does.
  *
  * A wait for an event names the call that recorded it last. Rows of one thread come in order, and

@@ -78,7 +78,7 @@ static size_t first_span(const struct pass *pass, uint64_t time)
     return low;
 }
 
-/* What was counted must lie in a span as a whole: it would else count work of outside. A reading is
+/* What was counted must be in a span as a whole, since it would count other work too. A reading is
  * of one moment, so what it stands for can be cut; the recorder has the same rule. */
 static enum mp_status deliver(struct pass *pass, const struct export_sample *sample, bool reading)
 {
@@ -135,7 +135,7 @@ static void select_samples(struct mp_cursor *cursor, void *context)
 
 /* ---- What is wanted ---- */
 
-/* Adds the part of an iteration, or of everything, that lies in the range; NULL: there is no range.
+/* Adds the part of an iteration, or of everything, that is in the range; NULL: there is no range.
  */
 static void add_span(struct pass *pass, struct span span, const struct capture_range *range)
 {
