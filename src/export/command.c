@@ -145,7 +145,7 @@ static const struct export_format *find_format(const char *key)
     return NULL;
 }
 
-/* On stderr, because the command line is wrong. */
+/* Lists them on stderr, because the command line is wrong. */
 static void list_formats(void)
 {
     size_t count;
@@ -177,7 +177,7 @@ static bool read_devices(const char *text, uint64_t *devices)
     return true;
 }
 
-/* `3`, `3..5`. */
+/* Takes `3` or `3..5`. */
 static bool read_iterations(const char *text, struct export_options *options)
 {
     const char *dots = text ? strstr(text, "..") : NULL;
@@ -240,7 +240,7 @@ static bool read_table(const char *table, const struct export_format *format,
     return false;
 }
 
-/* "--weight and --frames go with --to folded" */
+/* Says "--weight and --frames go with --to folded". */
 static bool complain_of_own(const struct export_format *format)
 {
     const struct export_option *option = format->options;
@@ -258,7 +258,7 @@ static bool complain_of_own(const struct export_format *format)
     return false;
 }
 
-/* Options of single formats, as list_options has numbered them. */
+/* Takes the options of single formats, as list_options has numbered them. */
 static bool take_own(const struct export_values *values, struct export_job *job)
 {
     const char *const *value = values->own;

@@ -1,5 +1,5 @@
 /* What `miniprof export` does once its options are read: finds out where the output goes, and has a
- * format write the rows of traces. `miniprof fleet add` (../fleet) does so for each trace. */
+ * format write the rows of traces. `miniprof fleet add` (fleet/) does so for each trace. */
 #ifndef MP_EXPORT_EXPORTS_H
 #define MP_EXPORT_EXPORTS_H
 

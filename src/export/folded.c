@@ -85,7 +85,7 @@ static void stacks_begin(struct stacks *stacks)
     stacks->innermost = 0;
 }
 
-/* NULL: without a name */
+/* Adds a frame; NULL: without a name. */
 static void stacks_add(struct stacks *stacks, const char *name)
 {
     size_t begin;
@@ -103,7 +103,7 @@ static void stacks_add(struct stacks *stacks, const char *name)
             begin + foreign_hide((char *)stacks->text.data + begin, stacks->text.size - begin);
 }
 
-/* The stack of the call that made the work, the outermost frame first. False: it has none. */
+/* Adds the stack of the call that made the work, the outermost frame first. False: it has none. */
 static bool stacks_add_callers(struct stacks *stacks, uint64_t correlation, uint64_t node)
 {
     const struct call_stacks *calls = &stacks->calls;
@@ -138,7 +138,8 @@ static void add_chain(struct stacks *stacks, uint32_t node)
         stacks->innermost = kinds[0] + 1;
 }
 
-/* The ranges that a thread, by the trace's number, was in all the time from `begin` to `end`. */
+/* Adds the ranges that a thread, by the trace's number, was in all the time from `begin` to `end`.
+ */
 static void stacks_add_ranges(struct stacks *stacks, uint64_t thread, uint64_t begin, uint64_t end)
 {
     uint32_t index = mp_map_get(&stacks->spans.thread_index, thread);
@@ -170,7 +171,7 @@ static bool is_innermost(const struct stacks *stacks, const struct captured_path
                      kind->domain ? mp_intern_get(&stacks->names, kind->domain, NULL) : NULL);
 }
 
-/* The ranges in which a node was captured; 0: no node. */
+/* Adds the ranges in which a node was captured; 0: no node. */
 static void stacks_add_captured(struct stacks *stacks, uint64_t node)
 {
     const struct captured_node *found = node ? captured_find(&stacks->captured, node) : NULL;
@@ -275,14 +276,14 @@ static uint64_t weight_of(const struct folded *folded, uint32_t activity)
     return folded->analyses->critical ? folded->analyses->critical[activity] : 0;
 }
 
-/* Waiting counts in capture ranges only, if there are any, as deps counts it. */
+/* If there are capture ranges, waiting outside of them does not count, as in deps. */
 static bool counts(const struct folded *folded, const struct export_row *row)
 {
     return row->activity != DEPS_NONE && (folded->weight != WEIGHT_WAITING || row->capture_range ||
                                           !folded->analyses->deps.ranges.items.count);
 }
 
-/* A call around other calls is in pieces. */
+/* Adds up the pieces of a call around other calls. */
 static uint64_t weight_of_call(const struct folded *folded, const struct export_row *row)
 {
     const struct deps_activity *activities = folded->analyses->deps.activities;

@@ -118,7 +118,7 @@ static enum mp_status reach_text(struct events *events, uint32_t id)
     return MP_OK;
 }
 
-/* Escapes a text for good; NULL: no memory. */
+/* Escapes a text and keeps the result; NULL: no memory. */
 static const char *escape(struct events *events, const struct export_text *text, size_t *bytes)
 {
     size_t begin = events->text.size;

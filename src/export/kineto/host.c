@@ -141,7 +141,7 @@ static void begin(struct kineto *kineto, const struct export_row *row, char phas
 
 /* ---- Calls ---- */
 
-/* Without the event graph: by its name, as Kineto does. */
+/* Without the event graph the name decides, as in Kineto. */
 static bool may_launch(const char *name)
 {
     static const char *const launching[] = {"Launch", "Memcpy", "Memset"};
@@ -242,7 +242,8 @@ static void write_range_args(struct events *events, const struct export_row *row
     event_end(events);
 }
 
-/* The range on one stream: a nanosecond more on both sides, so that it encloses its work. */
+/* Writes the range on one stream, a nanosecond longer on both sides, so that it encloses its work.
+ */
 static enum mp_status write_projected(struct kineto *kineto, const struct export_row *row,
                                       const struct deps_lane *lane,
                                       const struct kineto_projected *on)

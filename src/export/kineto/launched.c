@@ -164,7 +164,7 @@ static void write_step(struct kineto *kineto, const char *category, uint32_t ite
     event_end(events);
 }
 
-/* The thread of an iteration; if that is not known, the first one. */
+/* Returns the thread of an iteration; the first one if it is not known. */
 static int64_t thread_of(const struct deps *deps, uint32_t lane)
 {
     if (lane == DEPS_NONE)

@@ -37,7 +37,7 @@
 
 struct events_text;
 
-/* Zeroed, it is empty. */
+/* A zeroed struct is empty. */
 struct events {
     FILE *out;      /* not owned */
     uint64_t shift; /* is added to times, modulo 2^64 */
@@ -52,7 +52,7 @@ struct events {
 
 void events_free(struct events *events);
 
-/* Hands all text to the stream. */
+/* Writes all text to the stream. */
 void events_flush(struct events *events);
 
 /* `phase` is Chrome's: X complete, M metadata, i instant, s and f flow, C counter. Keys, categories
@@ -89,7 +89,7 @@ void event_three(struct events *events, const char *key, const uint32_t numbers[
  * thread launched in a stretch of time.
  */
 
-/* Zeroed, it knows of nothing. */
+/* A zeroed struct knows of nothing. */
 struct kineto_launched {
     const struct deps *deps;            /* not owned; NULL: nothing is known */
     uint32_t *first;                    /* by call's piece, and one more; owned */
@@ -154,7 +154,7 @@ struct kineto {
     struct mp_map introduced; /* threads, streams and devices that have a name in the file */
 };
 
-/* The rank in the job of a process of the set; its number, if it does not say. */
+/* Returns the rank of a process of the set in the job; its number if its trace has none. */
 uint64_t kineto_rank(const struct trace_set *set, size_t number);
 
 /* ---- names.c: names of processes, threads and streams ---- */
@@ -163,7 +163,8 @@ enum mp_status kineto_introduce_process(struct kineto *kineto);
 enum mp_status kineto_introduce_thread(struct kineto *kineto, const struct export_thread *thread);
 enum mp_status kineto_introduce_stream(struct kineto *kineto, uint64_t device, int64_t row);
 
-/* The row of a device below its streams on which calls wait for a stream; -1: for no stream. */
+/* Returns the row of a device, below its streams, for calls that wait for a stream; -1: for none.
+ */
 int64_t kineto_sync_row(int64_t stream);
 
 /* ---- work.c, host.c: rows ---- */
@@ -175,16 +176,16 @@ enum mp_status kineto_write_samples(struct kineto *kineto, struct mp_error *erro
 
 /* ---- launched.c: iterations ---- */
 
-/* Takes note of work that belongs to an iteration. */
+/* Notes work that belongs to an iteration. */
 enum mp_status kineto_note_step(struct kineto *kineto, const struct export_row *row);
 void kineto_write_steps(struct kineto *kineto);
 
 /* ---- collectives.c ---- */
 
-/* The arguments of NCCL's kernels that its calls or the kernel's name give. */
+/* Writes the arguments of NCCL's kernels that its calls or the kernel's name give. */
 void kineto_write_collective(struct kineto *kineto, const struct export_row *row);
 
-/* An event for a call of NCCL. */
+/* Writes an event for a call of NCCL. */
 kineto_row kineto_write_call_of_nccl;
 
 #endif

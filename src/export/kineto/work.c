@@ -42,7 +42,7 @@ static void write_graph(struct events *events, const struct export_row *row)
         event_number(events, "graph node id", row->graph_node);
 }
 
-/* What the analyses know. */
+/* Writes what the analyses know. */
 static void write_found(struct kineto *kineto, const struct export_row *row)
 {
     const uint64_t *critical = kineto->analyses->critical;
@@ -188,7 +188,7 @@ static void write_whole_graph(struct kineto *kineto, const struct export_row *ro
     write_graph(&kineto->events, row);
 }
 
-/* The arrow from the launching call, if that is in the file. */
+/* Writes the arrow from the launching call, if that is in the file. */
 static void write_flow_end(struct kineto *kineto, const struct export_row *row)
 {
     const struct deps *deps = kineto->launched.deps;

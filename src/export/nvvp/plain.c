@@ -176,7 +176,7 @@ static const struct nvvp_plain_kind events[] = {
      .take = nvvp_take_release},
 };
 
-/* Apart, because it is run through twice. */
+/* Separate, because it is read twice. */
 static const struct nvvp_plain_kind marker = {
     .like = NVVP_MARKER,
     .time = "timestamp",

@@ -1,5 +1,6 @@
-/* Rows of nvprof's tables to rows of a trace, one function a table. nvprof's values are mapped to
- * CUPTI's enums here, and a value that no trace can hold is an error that names the table.
+/* Turns rows of nvprof's tables into rows of a trace, one function a table. nvprof's values are
+ * mapped to CUPTI's enums here, and a value that no trace can hold is an error that names the
+ * table.
  */
 #include "export/nvvp/read.h"
 
@@ -51,7 +52,7 @@ static enum mp_status marker_began(struct nvvp_marker_kinds *kinds, uint64_t id,
     return MP_OK;
 }
 
-/* Removes a range from the open ones of its thread; true if it was the innermost. */
+/* Removes a range from the open ones of its thread; returns whether it was the innermost. */
 static bool take_out(struct nvvp_open_markers *open, uint64_t id)
 {
     size_t at = open->count;
@@ -82,7 +83,7 @@ static enum mp_status marker_ended(struct nvvp_marker_kinds *kinds, uint64_t id,
     return mp_map_put(&kinds->started, id, 1);
 }
 
-/* After all of them: whether it is a start/end range. */
+/* Says, after all of them, whether a range was started and ended. */
 static bool marker_is_started(const struct nvvp_marker_kinds *kinds, uint64_t id)
 {
     return mp_map_get(&kinds->started, id) != MP_MAP_ABSENT;

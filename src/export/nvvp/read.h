@@ -97,7 +97,7 @@ struct nvvp_plain {
     uint64_t names_missing; /* names that StringTable does not have */
 };
 
-/* The row that a statement stands on. */
+/* The present row of a statement. */
 struct nvvp_plain_source {
     struct nvvp_source source; /* first: nvvp_merge */
     const struct nvvp_plain_kind *kind;
@@ -128,7 +128,7 @@ nvvp_take nvvp_take_device, nvvp_take_context, nvvp_take_stream, nvvp_take_name,
     nvvp_take_wait, nvvp_take_event, nvvp_take_marker, nvvp_take_overhead, nvvp_take_unified,
     nvvp_take_allocation, nvvp_take_release;
 
-/* Tells plain->markers of a row of MARKER. */
+/* Adds a row of MARKER to plain->markers. */
 nvvp_take nvvp_look_at_marker;
 
 /* Defines a string of the trace; 0 when memory is out. */

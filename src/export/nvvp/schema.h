@@ -57,7 +57,7 @@ struct nvvp_table {
 
 extern const struct nvvp_table nvvp_tables[NVVP_TABLE_COUNT];
 
-/* CREATE statements of all that is in a file besides nvvp_tables and the tables of ours. */
+/* The CREATE statements of all other tables of a file. */
 extern const char nvvp_other_tables[];
 
 /* A time of the trace as a time of the file, and back. 0 stays 0. The one time that the offset
@@ -76,7 +76,7 @@ static inline uint64_t nvvp_time_in(uint64_t time, uint64_t offset)
     return time - offset ? time - offset : 0 - offset;
 }
 
-/* Where the columns of a table of ours stand. */
+/* Where the columns of a table of ours are. */
 struct nvvp_mapping {
     uint32_t kept;      /* columns that MINIPROF_table has; 0: there is no such table */
     const char *select; /* all columns of the table, then FROM...; NULL: MINIPROF_table has all */

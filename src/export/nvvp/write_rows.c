@@ -1,5 +1,5 @@
-/* Rows of a trace to rows of nvprof's tables, one function a table. Each fills the columns in the
- * order of tables.def; texts become ids of nvprof's string table.
+/* Turns rows of a trace into rows of nvprof's tables, one function a table. Each fills the columns
+ * in the order of tables.def; texts become ids of nvprof's string table.
  */
 #include "export/nvvp/write.h"
 
@@ -11,7 +11,7 @@
 #define PROCESS_OBJECT 1
 #define NOT_APPLICABLE UINT32_MAX /* CUPTI_SYNCHRONIZATION_INVALID_VALUE */
 
-/* nvvp_insert_RUNTIME(writer, id, &row) and so on; an `id` of 0 lets SQLite number the row. */
+/* insert_RUNTIME(writer, id, &row) and so on; an `id` of 0 lets SQLite number the row. */
 #define BIND_INT(name) sqlite3_bind_int64(statement, ++at, (sqlite3_int64)row->name);
 #define BIND_BLOB(name)                                                                            \
     sqlite3_bind_blob(statement, ++at, row->name.bytes, row->name.size, SQLITE_STATIC);
@@ -335,7 +335,7 @@ static enum mp_status put_call(struct nvvp_writer *writer, const struct mp_row_c
     return insert_DRIVER(writer, id, &driver);
 }
 
-/* nvprof knows of waits and of event records only. */
+/* nvprof has tables for waits and event records only. */
 static enum mp_status put_sync(struct nvvp_writer *writer, const struct mp_row_sync *row)
 {
     uint64_t kind = row->kind;
@@ -377,7 +377,7 @@ static enum mp_status put_overhead(struct nvvp_writer *writer, const struct mp_r
 
 /* ---- NVTX ---- */
 
-/* The payload as a CUpti_MetricValue, and its CUpti_MetricValueKind. */
+/* Returns the payload as a CUpti_MetricValue, and its CUpti_MetricValueKind. */
 static uint64_t payload_value(uint64_t type, uint64_t payload, uint64_t *kind)
 {
     uint32_t word = (uint32_t)payload;

@@ -74,7 +74,7 @@ struct slices {
     void *context;
 };
 
-/* Announces a track below `parent` (0: none) and answers its number. */
+/* Announces a track below `parent` (0: none) and returns its number. */
 uint64_t track_announce(struct slices *slices, uint64_t parent, const char *name, unsigned rank);
 
 /* The slice is written now or later. MP_ERR_MEMORY. */
@@ -84,12 +84,12 @@ enum mp_status track_add(struct slices *slices, struct track *track, const struc
 enum mp_status track_flush(struct slices *slices, struct track *track);
 void track_free(struct track *track);
 
-/* A moment on the track. */
+/* Writes a moment on the track. */
 enum mp_status track_instant(struct slices *slices, struct track *track, uint64_t time,
                              uint64_t name, enum category category);
 
-/* One slice at once, on a track whose slices nest and come in order. packet_end wants the answer:
- * what is annotated before it belongs to the slice. */
+/* Write one slice at once, on a track whose slices nest and come in order. packet_end wants the
+ * answer: what is annotated before it belongs to the slice. */
 struct slice_parts {
     size_t packet, event;
 };
@@ -126,18 +126,18 @@ struct links {
     size_t found_count;
 };
 
-/* `deps` NULL: without analyses. Ids begin at `first`. MP_ERR_MEMORY. */
+/* Begins ids at `first`. `deps` is NULL without analyses. MP_ERR_MEMORY. */
 enum mp_status links_init(struct links *links, const struct deps *deps, uint64_t first);
 void links_free(struct links *links);
 
-/* The id of a row of work; `activity` may be DEPS_NONE. */
+/* Returns the id of a row of work; `activity` may be DEPS_NONE. */
 uint64_t links_id(struct links *links, uint32_t activity);
 
-/* What a call launched: *count activities. */
+/* Returns what a call launched: *count activities. */
 const uint32_t *links_launched(const struct links *links, uint32_t call, size_t *count);
 
-/* What a call, or work of the GPU, waited for: activities into links->found, the last one of each
- * stream. MP_ERR_MEMORY.
+/* Find what a call, or work of the GPU, waited for, and put the last activity of each stream into
+ * links->found. MP_ERR_MEMORY.
  *
  * Of a call: what had not ended when the call began; what ended last in any case. Of work: what had
  * not ended when the work before it in its stream began, and what binds it; but not that work
@@ -277,7 +277,7 @@ void counters_free(struct process *process);
 
 /* ---- insights.c ---- */
 
-/* The tracks "miniprof": critical path, iterations, advice. */
+/* Writes the tracks "miniprof": critical path, iterations, advice. */
 enum mp_status insights_write(struct perfetto *perfetto, struct mp_error *error);
 
 #endif

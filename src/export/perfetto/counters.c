@@ -49,7 +49,7 @@ static void announce(struct process *process, struct counter *counter, const cha
     packet_end(packets, at);
 }
 
-/* The counter of this key; *is_new: it has no track yet. */
+/* Finds the counter of this key; *is_new: it has no track yet. */
 static enum mp_status reach(struct process *process, uint64_t key, uint32_t *index, bool *is_new)
 {
     *index = mp_map_get(&process->counters, key);
@@ -106,7 +106,7 @@ static enum mp_status memory_counter(struct process *process, const struct expor
     return MP_OK;
 }
 
-/* Room for an allocation: an unused one if there is one. */
+/* Finds room for an allocation: an unused item if there is one. */
 static enum mp_status new_allocation(struct process *process, uint32_t *index)
 {
     *index = process->free_size;
@@ -183,7 +183,7 @@ static enum mp_status take_metric(struct process *process, const struct export_r
 
 #define SAMPLED (UINT64_C(1) << 63) /* a key of what was sampled */
 
-/* Holds from the begin of the sample on. */
+/* A value holds from the begin of its sample on. */
 static enum mp_status take_sample(void *context, const struct export_sample *sample)
 {
     struct process *process = context;

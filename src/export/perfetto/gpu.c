@@ -31,7 +31,7 @@ static bool is_taken(const struct perfetto *perfetto, uint64_t number)
     return false;
 }
 
-/* The GPU's number; *is_new says whether it is the first time that it is seen. */
+/* Finds the GPU's number; *is_new if it is seen for the first time. */
 static enum mp_status number_gpu(struct perfetto *perfetto, uint64_t high, uint64_t low,
                                  uint64_t ordinal, uint64_t *number, bool *is_new)
 {
@@ -159,7 +159,7 @@ static void write_communicator(struct perfetto *perfetto, const struct ranks_ope
         put(perfetto, ARGUMENT_RANK, operation->rank);
 }
 
-/* What a kernel of NCCL carries, as arguments of its launch. */
+/* Writes what a kernel of NCCL carries, as arguments of its launch. */
 static void write_collective(struct perfetto *perfetto, const struct export_row *row)
 {
     const struct ranks_operations *operations = perfetto->process.operations;
@@ -310,7 +310,7 @@ static void write_place(struct mp_buffer *bytes, unsigned field, const struct ex
     packets_argument(bytes, field, ARGUMENT_STREAM, place->stream);
 }
 
-/* A kernel with its shape and its stream: what all launches of them have in common. */
+/* Writes a kernel with its shape and its stream: what all launches of them have in common. */
 static void write_kernel(struct perfetto *perfetto, const struct export_row *row, uint64_t number)
 {
     struct packets *packets = &perfetto->packets;
@@ -348,7 +348,8 @@ static void encode_dimensions(struct mp_buffer *bytes, unsigned field, const uin
     proto_end(bytes, at);
 }
 
-/* Queue, stage, GPU, context, name, kernel; then the launch, whose own arguments follow. */
+/* Encodes queue, stage, GPU, context, name and kernel; then the launch, whose own arguments follow.
+ */
 static enum mp_status encode(struct perfetto *perfetto, const struct export_row *row,
                              struct launch *launch)
 {

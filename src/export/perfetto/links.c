@@ -80,7 +80,7 @@ const uint32_t *links_launched(const struct links *links, uint32_t call, size_t 
 
 /* ---- Fronts ---- */
 
-/* Of each stream the last one counts: it came after the others. */
+/* Keeps the last one of each stream, which came after the others. */
 static void find(struct links *links, uint32_t work)
 {
     const struct deps_activity *activities = links->deps->activities;
@@ -104,8 +104,8 @@ static enum mp_status push(struct links *links, size_t *depth, uint32_t referenc
     return MP_OK;
 }
 
-/* All activities of a reference that ended after `since`. Fronts share parts, so each is entered
- * once; in those that were entered long ago all has ended. */
+/* Finds all activities of a reference that ended after `since`. Fronts share parts, so each is
+ * entered once; in those that were entered long ago all has ended. */
 static enum mp_status take_apart(struct links *links, uint32_t reference, uint64_t since)
 {
     const struct deps *deps = links->deps;
@@ -144,7 +144,7 @@ enum mp_status links_awaited_by_call(struct links *links, uint32_t call)
     return take_apart(links, piece->front, deps->activities[first].begin);
 }
 
-/* Without the activity right before in the stream: no arrow is needed to see that order. */
+/* Leaves out the activity right before in the stream: no arrow is needed to see that order. */
 static void leave_out(struct links *links, uint32_t work)
 {
     for (size_t i = 0; i < links->found_count; i++) {

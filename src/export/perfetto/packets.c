@@ -25,7 +25,7 @@ static const char *const categories[CATEGORY_COUNT] = {
     [CATEGORY_ADVICE] = "advice",
 };
 
-/* Names that Perfetto's view of kernels knows stand as it knows them. */
+/* Perfetto's view of kernels knows some of these names. */
 static const char *const arguments[ARGUMENT_FIRST_QUANTITY] = {
     [ARGUMENT_DEVICE] = "device",
     [ARGUMENT_STREAM] = "stream",

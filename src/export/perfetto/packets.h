@@ -32,14 +32,14 @@
 
 enum proto_type { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_LENGTH = 2 };
 
-/* A field with an integer, a double, bytes or a text. `data` may be NULL if `count` is 0. */
+/* Append a field with an integer, a double, bytes or a text. `data` may be NULL if `count` is 0. */
 void proto_uint(struct mp_buffer *bytes, unsigned field, uint64_t value);
 void proto_double(struct mp_buffer *bytes, unsigned field, double value);
 void proto_bytes(struct mp_buffer *bytes, unsigned field, const void *data, size_t count);
 void proto_text(struct mp_buffer *bytes, unsigned field, const char *text);
 
-/* A message inside of a message; proto_end wants what proto_begin answered. Its length has one byte
- * at first; if that is too short, the message moves. */
+/* Begin and end a message inside of a message; proto_end takes what proto_begin returned. Its
+ * length has one byte at first; if that is too short, the message moves. */
 size_t proto_begin(struct mp_buffer *bytes, unsigned field);
 void proto_end(struct mp_buffer *bytes, size_t at);
 
@@ -149,7 +149,7 @@ enum { GPUS = 1, GPU_NAME = 1, GPU_VENDOR = 2, GPU_MODEL = 3, GPU_ARCH = 4, GPU_
 
 /* ---- Packets ---- */
 
-/* Which numbers were given out; grows as needed. */
+/* The numbers that were given out; it grows as needed. */
 struct number_set {
     uint64_t *bits;
     size_t words;
@@ -238,37 +238,38 @@ enum argument {
 void packets_begin(struct packets *packets, uint64_t sequence, uint64_t offset, bool monotonic,
                    uint64_t now);
 
-/* A packet without a time, or at `time` ns of the recorder's clock; packet_end wants the answer. */
+/* Begin a packet without a time, or at `time` ns of the recorder's clock; packet_end takes what
+ * they return. */
 size_t packet_begin_timeless(struct packets *packets);
 size_t packet_begin(struct packets *packets, uint64_t time);
 void packet_end(struct packets *packets, size_t at);
 
-/* A field with a text, whose bytes that are not UTF-8 become U+FFFD. */
+/* Appends a field with a text; bytes that are not UTF-8 become U+FFFD. */
 void packets_text(struct packets *packets, unsigned field, const char *text, size_t bytes);
 
-/* Whether `number` is new in the set, where it stands from now on. */
+/* Adds `number` to the set; returns whether it is new. */
 bool number_is_new(struct packets *packets, struct number_set *set, uint64_t number);
 
-/* The number of a text as an event's name; never 0. */
+/* Numbers a text as an event's name; never 0. */
 uint64_t packets_name(struct packets *packets, const struct export_text *text);
 
-/* An argument of GPU work, inside the message with this field. */
+/* Append an argument of GPU work, inside the message with this field. */
 void packets_argument(struct mp_buffer *bytes, unsigned field, enum argument name, uint64_t value);
 void packets_argument_double(struct mp_buffer *bytes, unsigned field, enum argument name,
                              double value);
 void packets_argument_text(struct packets *packets, unsigned field, enum argument name,
                            const char *text);
 
-/* An annotation of a host slice. */
+/* Append an annotation of a host slice. */
 void packets_annotate(struct packets *packets, enum argument name, uint64_t value);
 void packets_annotate_double(struct packets *packets, enum argument name, double value);
 void packets_annotate_text(struct packets *packets, enum argument name, const char *text);
 void packets_annotate_signed(struct packets *packets, enum argument name, int64_t value);
 
-/* Writes what is collected. */
+/* Writes what has been collected. */
 enum mp_status packets_flush(struct packets *packets);
 
-/* Forgets the sequence: numbers are to be given anew. */
+/* Forgets the sequence: its numbers may be given again. */
 void packets_forget(struct packets *packets);
 void packets_free(struct packets *packets);
 

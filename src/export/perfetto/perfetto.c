@@ -101,7 +101,7 @@ static enum mp_status begin_member(struct perfetto *perfetto, const struct trace
     return zip_member(&perfetto->zip, member->name);
 }
 
-/* What a call has to do with work of the GPU. */
+/* Writes which work a call launched, and which it waited for. */
 static void correlate(void *context, uint32_t activity)
 {
     struct perfetto *perfetto = context;

@@ -9,7 +9,7 @@
 
 #include "base/poison.h"
 
-/* Room for `bytes` more; NULL: no memory. */
+/* Makes room for `wanted` more bytes; NULL: no memory. */
 static uint8_t *proto_room(struct mp_buffer *bytes, size_t wanted)
 {
     if (bytes->status == MP_OK && bytes->capacity - bytes->size >= wanted)

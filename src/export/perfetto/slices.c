@@ -76,7 +76,7 @@ void slice_end(struct packets *packets, uint64_t uuid, uint64_t time,
     packet_end(packets, at);
 }
 
-/* The bits of a payload as the number that they are. */
+/* Writes the bits of a payload as a number of its type. */
 static void annotate_value(struct packets *packets, const struct slice *slice)
 {
     enum argument name = (enum argument)slice->argument;
@@ -161,8 +161,8 @@ static enum mp_status lane_enter(struct slice_lane *lane, const struct slice *sl
     return MP_OK;
 }
 
-/* The lane for a slice: the first that fits, or a new one, which is forgotten at once if there are
- * many already. */
+/* Finds the lane for a slice: the first that fits, or a new one, which is forgotten at once if
+ * there are many already. */
 static enum mp_status write_to_lane(struct slices *slices, struct track *track,
                                     const struct slice *slice)
 {

@@ -58,7 +58,7 @@ static void append(struct mp_buffer *bytes, uint64_t value, unsigned size)
     mp_buffer_append(bytes, little, size);
 }
 
-/* What a local header and an entry of the directory have in common. */
+/* Appends what a local header and an entry of the directory have in common. */
 static void append_header(struct mp_buffer *bytes, const char *name)
 {
     append(bytes, VERSION, 2);

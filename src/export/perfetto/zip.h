@@ -1,5 +1,5 @@
 /* A .zip whose members are stored as they are, as Perfetto reads it: sizes and checksum come
- * before a member, so the file must be one that can be sought, and ZIP64 is not allowed.
+ * before a member, so the file must be seekable, and ZIP64 is not allowed.
  *
  *     zip_begin(&zip, out);
  *     zip_member(&zip, "rank-0.pftrace");
@@ -34,7 +34,7 @@ struct zip {
     const char *why; /* static; NULL: see errno */
 };
 
-/* MP_ERR_ARGUMENT: `out` cannot be sought. */
+/* Begins a file. MP_ERR_ARGUMENT: `out` is not seekable. */
 enum mp_status zip_begin(struct zip *zip, FILE *out);
 
 /* Ends the member before, if there is one, and begins another. */
@@ -45,7 +45,7 @@ enum mp_status zip_write(struct zip *zip, const void *data, size_t bytes);
 /* Ends the last member and writes the directory. */
 enum mp_status zip_end(struct zip *zip);
 
-/* Gives memory back; the file stays open. */
+/* Frees the memory; the file stays open. */
 void zip_free(struct zip *zip);
 
 #endif

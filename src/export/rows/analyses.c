@@ -16,7 +16,7 @@
 
 /* ---- Loading ---- */
 
-/* The pieces of a call to its first one. */
+/* Adds the pieces of a call to its first one. */
 static void fold_pieces(const struct deps *deps, uint64_t *critical)
 {
     for (uint32_t i = 0; i < deps->host_count; i++) {
@@ -50,7 +50,7 @@ static enum mp_status find_paths(struct export_analyses *analyses)
     return status;
 }
 
-/* The last host end up to each iteration, so that a search backwards knows when to stop. */
+/* Notes the last host end up to each iteration, so that a search backwards knows when to stop. */
 static enum mp_status note_latest(struct export_rows *rows)
 {
     const struct iterations *iterations = &rows->analyses.iterations;
@@ -207,7 +207,7 @@ static uint32_t find_activity(const struct export_rows *rows, const struct expor
 
 /* ---- Iterations ---- */
 
-/* By time and thread: its number, 0 if there is none. */
+/* Finds an iteration by time and thread: its number, 0 if there is none. */
 static uint32_t iteration_at(const struct export_rows *rows, uint64_t time, uint32_t lane)
 {
     const struct iterations *iterations = &rows->analyses.iterations;

@@ -38,7 +38,7 @@ struct export_source {
     enum mp_status (*describe)(struct export_rows *rows, struct export_row *row);
 };
 
-/* All of them; *count of them. */
+/* Returns all of them; *count of them. */
 const struct export_source *export_sources(size_t *count);
 
 /* What is known of a definition's name. */
@@ -125,7 +125,7 @@ struct export_rows {
 
 /* ---- definitions.c ---- */
 
-/* Reads them; also the capture ranges, of which it finds the chosen one. */
+/* Reads the definitions and the capture ranges, and finds the chosen one. */
 enum mp_status export_definitions_load(struct export_rows *rows, struct mp_error *error);
 void export_definitions_free(struct export_rows *rows);
 
@@ -134,11 +134,12 @@ void export_definitions_free(struct export_rows *rows);
 enum mp_status export_text_put(struct export_rows *rows, const char *text, size_t bytes,
                                struct export_text *result);
 
-/* Name and raw name of a shape, function or metric; a row with an undefined one is counted. */
+/* Fills in the names of a shape, function or metric. Counts a row whose one is undefined. */
 enum mp_status export_text_name(struct export_rows *rows, enum export_memo_index index, uint64_t id,
                                 struct export_row *row);
 
-/* What is known of a row of `stream`, of a thread; *lane is NULL if no file of this size has it. */
+/* Find what is known of a row of `stream`, of a thread; *lane is NULL for a number that a file of
+ * this size cannot have. */
 enum mp_status export_stream(struct export_rows *rows, uint64_t stream, struct export_lane **lane);
 enum mp_status export_thread(struct export_rows *rows, uint64_t thread, struct export_lane **lane);
 
@@ -148,10 +149,10 @@ enum mp_status export_thread(struct export_rows *rows, uint64_t thread, struct e
  * range. */
 enum mp_status export_nvtx_take(struct export_rows *rows, struct export_row *row, bool *is);
 
-/* After the last row: a range that is still open; MP_END. */
+/* Returns, after the last row, the next range that is still open; MP_END after them. */
 enum mp_status export_nvtx_next_open(struct export_rows *rows, struct export_row *row);
 
-/* The rest of a row of NVTX, if it is wanted. */
+/* Fills in the rest of a row of NVTX that is wanted. */
 enum mp_status export_nvtx_describe(struct export_rows *rows, struct export_row *row);
 
 void export_nvtx_free(struct export_nvtx *nvtx);
@@ -178,7 +179,7 @@ void export_analyses_free(struct export_rows *rows);
 bool export_analyses_row(const struct export_rows *rows, const struct export_source *source,
                          struct export_row *row, struct export_lane *lane);
 
-/* The lane of a thread's number; of a stream. */
+/* Find the lane of a thread by its number; of a stream. */
 uint32_t export_analyses_thread(const struct export_rows *rows, uint64_t thread);
 uint32_t export_analyses_stream(const struct export_rows *rows, uint64_t row,
                                 const struct export_place *place);

@@ -131,7 +131,7 @@ static enum mp_status complain_of_device(const struct export_rows *rows, uint64_
                         device, *text ? text : "none");
 }
 
-/* The work: which launches were for a chosen device. */
+/* Reads the work: which launches were for a chosen device. */
 static void select_work(struct mp_cursor *cursor, void *context)
 {
     size_t count;
@@ -171,7 +171,7 @@ static enum mp_status take_work(void *context, const struct mp_batch *batch)
     return MP_OK;
 }
 
-/* The calls: which threads made these launches. */
+/* Reads the calls: which threads made these launches. */
 static void select_calls(struct mp_cursor *cursor, void *context)
 {
     (void)context;

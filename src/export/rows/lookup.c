@@ -143,7 +143,7 @@ enum mp_status export_text_name(struct export_rows *rows, enum export_memo_index
 
 /* ---- Threads and places ---- */
 
-/* The place with these numbers, the same for all rows of `stream` that have them. */
+/* Finds the place with these numbers, the same for all rows of `stream` that have them. */
 static enum mp_status reach_place(struct export_rows *rows, const struct definition_stream *stream,
                                   struct export_place **place)
 {
@@ -164,7 +164,7 @@ static enum mp_status reach_place(struct export_rows *rows, const struct definit
     return MP_OK;
 }
 
-/* The item for an id, filled in if *fresh is false. */
+/* Finds the item for an id; it is filled in unless *fresh. */
 static enum mp_status reach(struct dense *array, uint64_t id, struct export_lane **lane,
                             bool *fresh)
 {

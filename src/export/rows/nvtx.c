@@ -99,7 +99,7 @@ enum mp_status export_nvtx_take(struct export_rows *rows, struct export_row *row
 
 /* ---- The end ---- */
 
-/* The time of the last record, from the headers of the chunks. */
+/* Finds the time of the last record in the headers of the chunks. */
 static enum mp_status find_last_time(struct mp_trace *trace, uint64_t *last)
 {
     struct mp_cursor *cursor;
@@ -125,7 +125,7 @@ static int compare_begins(const void *left, const void *right)
     return x != y ? (x > y) - (x < y) : (a->depth > b->depth) - (a->depth < b->depth);
 }
 
-/* Only the ranges that are open, in order of begin. Nothing can be matched from here on. */
+/* Keeps only the ranges that are open, in order of begin. Nothing can be matched from here on. */
 static enum mp_status begin_open(struct export_rows *rows)
 {
     struct export_nvtx *nvtx = &rows->nvtx;

@@ -114,7 +114,7 @@ static bool times_are_good(struct export_rows *rows, const struct export_row *ro
     return false;
 }
 
-/* The thread or stream of a row; with both, as of a host function, the stream. */
+/* Finds the thread or stream of a row; of a host function, which has both, the stream. */
 static enum mp_status find_lane(struct export_rows *rows, struct export_row *row,
                                 struct export_lane **lane)
 {
@@ -202,7 +202,7 @@ static void finish_quality(struct export_rows *rows)
     damage->rows_damaged += rows->earlier.rows_damaged;
 }
 
-/* What was open at the end. */
+/* Hands out what was open at the end. */
 static enum mp_status next_open(struct export_rows *rows, struct export_row *row)
 {
     bool wanted = false;

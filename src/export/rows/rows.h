@@ -160,9 +160,10 @@ struct export_options {
 
 struct export_rows;
 
-/* Opens, with the passes that filters and analyses need. MP_ERR_ARGUMENT: there is no such range,
- * device or iteration; the message says what there is. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT. If
- * the analyses fail for a reason of the trace, export_analyses says why, and the rows still come.
+/* Opens a trace, with the passes that filters and analyses need. MP_ERR_ARGUMENT: there is no such
+ * range, device or iteration; the message says what there is. MP_ERR_IO, MP_ERR_MEMORY,
+ * MP_ERR_LIMIT. If the analyses fail for a reason of the trace, export_analyses says why, and the
+ * rows still come.
  */
 enum mp_status export_rows_open(struct mp_trace *trace, const struct export_options *options,
                                 struct export_rows **rows, struct mp_error *error);
@@ -176,10 +177,10 @@ void export_rows_close(struct export_rows *rows);
 /* The analyses of the rows; `known` is false unless they were asked for. */
 const struct export_analyses *export_rows_analyses(const struct export_rows *rows);
 
-/* The number of a text of the caller's, in the same numbering. 0: no memory. */
+/* Numbers a text of the caller like those of the rows. 0: no memory. */
 uint32_t export_rows_intern(struct export_rows *rows, const char *text, size_t bytes);
 
-/* The text of such a number. MP_ERR_MEMORY: there is none. */
+/* Finds the text of such a number. MP_ERR_MEMORY: there is none. */
 enum mp_status export_rows_text(struct export_rows *rows, uint32_t id, struct export_text *text);
 
 /* The text of a string id, as columns that refer to the table `string` hold it; its text is NULL
@@ -218,7 +219,7 @@ const struct export_function *export_rows_function(const struct export_rows *row
 /* The options that it was opened with. */
 const struct export_options *export_rows_options(const struct export_rows *rows);
 
-/* What was left out so far, as reports say it: `quality` of profile/quality.h. */
+/* What was left out so far (profile/quality.h). */
 const struct quality *export_rows_quality(const struct export_rows *rows);
 
 #define EXPORT_UUID_BYTES 40

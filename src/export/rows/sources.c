@@ -111,7 +111,7 @@ static enum mp_status describe_pool(struct export_rows *rows, struct export_row 
     return use_value(rows, row, "pool_operation", export_row_pool(row).operation);
 }
 
-/* nvprof's names. */
+/* The names are nvprof's. */
 static enum mp_status describe_unified(struct export_rows *rows, struct export_row *row)
 {
     static const char *const names[] = {
