@@ -271,5 +271,5 @@ static enum mp_status write_sample(void *context, const struct export_sample *sa
 
 enum mp_status kineto_write_samples(struct kineto *kineto, struct mp_error *error)
 {
-    return export_samples(kineto->process, write_sample, &kineto->events, error);
+    return export_samples(kineto->process->rows, write_sample, &kineto->events, error);
 }

@@ -86,7 +86,7 @@ static enum mp_status put_sample(void *context, const struct export_sample *samp
 static enum mp_status put_samples(struct nsys *nsys, struct mp_error *error)
 {
     struct put put = {.nsys = nsys};
-    enum mp_status status = export_samples(nsys->process, put_sample, &put, error);
+    enum mp_status status = export_samples(nsys->process->rows, put_sample, &put, error);
 
     mp_map_free(&put.named);
     return status;

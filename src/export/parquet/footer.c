@@ -15,7 +15,7 @@
  * a zero. */
 
 #define STOP          0
-#define GREATEST_STEP 15 /* of ids, in the byte of the type */
+#define MAX_STEP      15 /* of ids, in the byte of the type */
 #define MIN_LONG_LIST 15 /* elements that do not fit into the byte of the type */
 
 void thrift_open(struct thrift *thrift, struct mp_buffer *out)
@@ -30,7 +30,7 @@ static void put_field(struct thrift *thrift, int id, enum thrift_type type)
     int *last = &thrift->last[thrift->depth];
     int step = id - *last;
 
-    if (step > 0 && step <= GREATEST_STEP) {
+    if (step > 0 && step <= MAX_STEP) {
         mp_buffer_append_byte(thrift->out, (uint8_t)(step << 4 | (int)type));
     } else {
         mp_buffer_append_byte(thrift->out, (uint8_t)type);

@@ -207,7 +207,7 @@ static enum mp_status take_sample(void *context, const struct export_sample *sam
 
 enum mp_status counters_samples(struct perfetto *perfetto, struct mp_error *error)
 {
-    return export_samples(perfetto->process.of, take_sample, &perfetto->process, error);
+    return export_samples(perfetto->process.of->rows, take_sample, &perfetto->process, error);
 }
 
 enum mp_status counters_row(struct perfetto *perfetto, const struct export_row *row)

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/metrics/sampled.h"
 #include "base/status.h"
 #include "profile/names/shapes.h"
 #include "profile/set.h"
@@ -227,5 +228,28 @@ const struct quality *export_rows_quality(const struct export_rows *rows);
 /* The UUID of a GPU, `01234567-89ab-cdef-0123-456789abcdef`, in `text`; NULL for one that is not
  * known, all 0. */
 const char *export_uuid(uint64_t high, uint64_t low, char text[EXPORT_UUID_BYTES]);
+
+/* ---- Sampled counters ---- */
+
+#define EXPORT_COUNTER_BYTES 200u
+
+/* A counter was `value` from start to end. */
+struct export_sample {
+    uint64_t counter; /* the trace's number of it, from 1 */
+    uint64_t device;
+    const char *name; /* valid UTF-8, EXPORT_COUNTER_BYTES at most; "sm_active", or CUPTI's */
+    enum metric_unit unit;
+    uint64_t start, end; /* ns of the recorder's clock */
+    double value;        /* finite */
+};
+
+typedef enum mp_status export_take_sample(void *context, const struct export_sample *sample);
+
+/* Delivers the samples of the trace as the options of the rows choose: one capture range, some
+ * iterations and devices. What was counted comes if it lies there as a whole; a reading of NVML
+ * comes cut to that time. Ends with what is not MP_OK. MP_ERR_IO, MP_ERR_MEMORY, with a text in
+ * *error. */
+enum mp_status export_samples(const struct export_rows *rows, export_take_sample *take,
+                              void *context, struct mp_error *error);
 
 #endif

@@ -1,5 +1,4 @@
 /* Samples of counters: numbers become names, and stored values become numbers again. */
-#include "export/format.h"
 #include "export/rows/build.h"
 
 #include <math.h>
@@ -28,7 +27,7 @@ struct span {
 };
 
 struct pass {
-    const struct export_process *process;
+    const struct export_rows *rows;
     export_take_sample *take;
     void *context;
     struct span *spans; /* in order, apart from each other; owned */
@@ -39,7 +38,7 @@ struct pass {
 static enum mp_status take_counter(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     uint64_t unit = CELL(counter, unit), step = CELL(counter, step);
-    const char *name = definitions_text(&pass->process->rows->definitions, CELL(counter, name));
+    const char *name = definitions_text(&pass->rows->definitions, CELL(counter, name));
     enum mp_status status = dense_reach(&pass->counters, CELL(counter, id));
     struct counter *counter;
 
@@ -57,7 +56,7 @@ static enum mp_status take_counter(struct pass *pass, const struct mp_batch *bat
 
 static bool has_device(const struct pass *pass, uint64_t device)
 {
-    uint64_t devices = pass->process->options->devices;
+    uint64_t devices = pass->rows->options.devices;
 
     return !devices || (device < 64 && (devices >> device & 1));
 }
@@ -156,8 +155,8 @@ static void add_span(struct pass *pass, struct span span, const struct capture_r
 static enum mp_status find_spans(struct pass *pass, const struct capture_range *range,
                                  struct mp_error *error)
 {
-    const struct export_options *options = pass->process->options;
-    const struct iterations *iterations = &export_rows_analyses(pass->process->rows)->iterations;
+    const struct export_options *options = &pass->rows->options;
+    const struct iterations *iterations = &pass->rows->analyses.iterations;
     uint64_t from = options->iterations_from, until = options->iterations_until;
 
     pass->spans = calloc(until ? until - from + 1 : 1, sizeof *pass->spans);
@@ -173,11 +172,11 @@ static enum mp_status find_spans(struct pass *pass, const struct capture_range *
     return MP_OK;
 }
 
-enum mp_status export_samples(const struct export_process *process, export_take_sample *take,
+enum mp_status export_samples(const struct export_rows *rows, export_take_sample *take,
                               void *context, struct mp_error *error)
 {
-    struct pass pass = {.process = process, .take = take, .context = context};
-    const struct reading reading = {.trace = process->trace,
+    struct pass pass = {.rows = rows, .take = take, .context = context};
+    const struct reading reading = {.trace = rows->trace,
                                     .what = "the samples",
                                     .context = &pass,
                                     .select = select_samples,
@@ -185,11 +184,11 @@ enum mp_status export_samples(const struct export_process *process, export_take_
     enum mp_status status;
     bool any;
 
-    MP_TRY(reading_has_rows(process->trace, MP_TABLE_sample, &any, error));
+    MP_TRY(reading_has_rows(rows->trace, MP_TABLE_sample, &any, error));
     if (!any)
         return MP_OK;
     dense_init(&pass.counters, sizeof(struct counter), 1u << 20);
-    status = find_spans(&pass, process->rows->range, error);
+    status = find_spans(&pass, rows->range, error);
     if (!status)
         status = reading_run(&reading, error);
     free(pass.spans);
