@@ -74,81 +74,84 @@ static enum mp_status take_string(struct definitions *d, const struct mp_batch *
     return string->text ? MP_OK : MP_ERR_MEMORY;
 }
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 static enum mp_status take_thread(struct definitions *d, const struct mp_batch *batch, uint32_t row,
                                   void *item)
 {
+    const struct mp_thread_columns from = mp_thread_columns(batch->columns);
     struct definition_thread *thread = item;
 
     (void)d;
-    *thread = (struct definition_thread){CELL(thread, tid), CELL(thread, name), true};
+    *thread = (struct definition_thread){from.tid[row], from.name[row], true};
     return MP_OK;
 }
 
 static enum mp_status take_device(struct definitions *d, const struct mp_batch *batch, uint32_t row,
                                   void *item)
 {
+    const struct mp_device_columns from = mp_device_columns(batch->columns);
     struct definition_device *device = item;
 
     (void)d;
-    *device = (struct definition_device){CELL(device, name), true};
+    *device = (struct definition_device){from.name[row], true};
     return MP_OK;
 }
 
 static enum mp_status take_stream(struct definitions *d, const struct mp_batch *batch, uint32_t row,
                                   void *item)
 {
+    const struct mp_stream_columns from = mp_stream_columns(batch->columns);
     struct definition_stream *stream = item;
 
     (void)d;
-    *stream = (struct definition_stream){CELL(stream, stream), CELL(stream, context),
-                                         CELL(stream, device), true};
+    *stream =
+        (struct definition_stream){from.stream[row], from.context[row], from.device[row], true};
     return MP_OK;
 }
 
 static enum mp_status take_function(struct definitions *d, const struct mp_batch *batch,
                                     uint32_t row, void *item)
 {
+    const struct mp_function_columns from = mp_function_columns(batch->columns);
     struct definition_function *function = item;
 
     (void)d;
-    *function = (struct definition_function){CELL(function, name), true};
+    *function = (struct definition_function){from.name[row], true};
     return MP_OK;
 }
 
 static enum mp_status take_shape(struct definitions *d, const struct mp_batch *batch, uint32_t row,
                                  void *item)
 {
+    const struct mp_shape_columns from = mp_shape_columns(batch->columns);
     struct definition_shape *shape = item;
 
     (void)d;
-    *shape = (struct definition_shape){CELL(shape, kernel), true};
+    *shape = (struct definition_shape){from.kernel[row], true};
     return MP_OK;
 }
 
 static enum mp_status take_node(struct definitions *d, const struct mp_batch *batch, uint32_t row,
                                 void *item)
 {
+    const struct mp_node_columns from = mp_node_columns(batch->columns);
     struct definition_node *node = item;
 
     (void)d;
-    *node = (struct definition_node){CELL(node, graph), CELL(node, graph_node), true};
+    *node = (struct definition_node){from.graph[row], from.graph_node[row], true};
     return MP_OK;
 }
 
 static enum mp_status take_path(struct definitions *d, const struct mp_batch *batch, uint32_t row,
                                 void *item)
 {
+    const struct mp_path_columns from = mp_path_columns(batch->columns);
     struct definition_path *path = item;
-    uint64_t parent = CELL(path, parent);
+    uint64_t parent = from.parent[row];
 
     (void)d;
-    *path = (struct definition_path){parent < CELL(path, id) ? parent : 0, CELL(path, name), true};
+    *path = (struct definition_path){parent < from.id[row] ? parent : 0, from.name[row], true};
     return MP_OK;
 }
-
-#undef CELL
 
 /* What is kept of each definition table, and where. */
 struct kept_table {
@@ -159,26 +162,37 @@ struct kept_table {
     enum mp_status (*take)(struct definitions *, const struct mp_batch *, uint32_t row, void *item);
 };
 
-#define M(table, column) MP_COLUMN_MASK(table, column)
-#define KEPT(table, array, columns)                                                                \
+#define KEPT(table, array, ...)                                                                    \
     {                                                                                              \
-        MP_TABLE_##table, MP_COLUMN_##table##_id, M(table, id) | (columns),                        \
+        MP_TABLE_##table, MP_COLUMN_##table##_id, MP_MASK(table, id, __VA_ARGS__),                 \
             offsetof(struct definitions, array), take_##table                                      \
     }
 static const struct kept_table kept_tables[] = {
-    KEPT(string, strings, M(string, text)),
-    KEPT(thread, threads, M(thread, tid) | M(thread, name)),
-    KEPT(device, devices, M(device, name)),
-    KEPT(stream, streams, M(stream, stream) | M(stream, context) | M(stream, device)),
-    KEPT(function, functions, M(function, name)),
-    KEPT(shape, shapes, M(shape, kernel)),
-    KEPT(node, nodes, M(node, graph) | M(node, graph_node)),
-    KEPT(path, paths, M(path, parent) | M(path, name)),
+    KEPT(string, strings, text),          KEPT(thread, threads, tid, name),
+    KEPT(device, devices, name),          KEPT(stream, streams, stream, context, device),
+    KEPT(function, functions, name),      KEPT(shape, shapes, kernel),
+    KEPT(node, nodes, graph, graph_node), KEPT(path, paths, parent, name),
 };
 #undef KEPT
-#undef M
 
 #define KEPT_COUNT (sizeof kept_tables / sizeof *kept_tables)
+
+static bool is_kept(enum mp_table_id table, enum definitions_kept kept)
+{
+    if (table == MP_TABLE_node || table == MP_TABLE_path)
+        return kept == DEFINITIONS_ALL;
+    return table == MP_TABLE_string || kept != DEFINITIONS_STRINGS;
+}
+
+void definitions_columns(uint32_t *masks, enum definitions_kept kept)
+{
+    size_t count;
+    const struct mp_table_info *tables = mp_tables(&count);
+
+    for (size_t i = 0; i < KEPT_COUNT; i++)
+        if (is_kept(kept_tables[i].table, kept))
+            masks[mp_table_by_id(kept_tables[i].table) - tables] |= kept_tables[i].columns;
+}
 
 void definitions_select(struct mp_cursor *cursor, bool nodes)
 {

@@ -87,6 +87,17 @@ void definitions_raise_limit(struct definitions *definitions, const struct mp_tr
 
 void definitions_free(struct definitions *definitions);
 
+/* Which definition tables a pass reads (profile/reading.h). */
+enum definitions_kept {
+    DEFINITIONS_USUAL,   /* all but nodes of graphs, which can be many, and their paths */
+    DEFINITIONS_ALL,     /* those too */
+    DEFINITIONS_STRINGS, /* the texts alone */
+};
+
+/* Adds the columns that definitions_take needs to the masks, which stand in the order of
+ * mp_tables(). */
+void definitions_columns(uint32_t *masks, enum definitions_kept kept);
+
 /* Makes the cursor deliver the columns of the definition tables that are kept here. Graph nodes,
  * which can be many, and the paths in which they were captured come only if asked for. */
 void definitions_select(struct mp_cursor *cursor, bool nodes);

@@ -31,6 +31,12 @@ void quality_free(struct quality *quality)
     quality->row_count = quality->row_capacity = quality->range_count = 0;
 }
 
+void quality_columns(uint32_t *masks)
+{
+    masks[MP_INDEX_quality] |= MP_MASK(quality, name, value);
+    masks[MP_INDEX_loss] |= MP_MASK(loss, range, name, value);
+}
+
 void quality_select(struct mp_cursor *cursor)
 {
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_quality),

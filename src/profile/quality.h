@@ -73,6 +73,10 @@ void quality_init(struct quality *quality, const struct mp_trace *trace);
 
 void quality_free(struct quality *quality);
 
+/* Adds the columns that quality_take needs to the masks, which stand in the order of mp_tables().
+ */
+void quality_columns(uint32_t *masks);
+
 /* Makes the cursor deliver what quality_take needs. */
 void quality_select(struct mp_cursor *cursor);
 

@@ -4,7 +4,7 @@
 #include "profile/ranges.h"
 #include "base/text/units.h"
 #include "profile/definitions.h"
-#include "profile/reading.h"
+#include "profile/untimed.h"
 
 #include <inttypes.h>
 
@@ -27,12 +27,15 @@ void ranges_free(struct capture_ranges *ranges)
     mp_map_free(&ranges->by_id);
 }
 
+void ranges_columns(uint32_t *masks)
+{
+    masks[MP_INDEX_capture] |= MP_MASK(capture, range, kind, time, correlation, reason);
+}
+
 void ranges_select(struct mp_cursor *cursor)
 {
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_capture),
-                     MP_COLUMN_MASK(capture, range) | MP_COLUMN_MASK(capture, kind) |
-                         MP_COLUMN_MASK(capture, time) | MP_COLUMN_MASK(capture, correlation) |
-                         MP_COLUMN_MASK(capture, reason));
+                     MP_MASK(capture, range, kind, time, correlation, reason));
 }
 
 /* The range with this id, made if it is new; NULL in *range when there are more than the file can
@@ -67,53 +70,49 @@ static uint64_t end_correlation(uint64_t correlation, uint64_t reason)
 
 enum mp_status ranges_take(struct capture_ranges *ranges, const struct mp_batch *batch)
 {
+    const struct mp_capture_columns capture = mp_capture_columns(batch->columns);
+
     if (batch->table->id != MP_TABLE_capture)
         return MP_OK;
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t kind = batch->columns[MP_COLUMN_capture_kind][row];
-        uint64_t time = batch->columns[MP_COLUMN_capture_time][row];
-        uint64_t correlation = batch->columns[MP_COLUMN_capture_correlation][row];
+        uint64_t kind = capture.kind[row];
+        uint64_t time = capture.time[row];
+        uint64_t correlation = capture.correlation[row];
         struct capture_range *range;
 
-        MP_TRY(reach_range(ranges, batch->columns[MP_COLUMN_capture_range][row], &range));
+        MP_TRY(reach_range(ranges, capture.range[row], &range));
         if (range && kind == MP_capture_kind_begin) {
             range->begin_time = time;
             range->begin_correlation = correlation;
-            range->goes_on =
-                batch->columns[MP_COLUMN_capture_reason][row] == MP_capture_reason_baseline;
+            range->goes_on = capture.reason[row] == MP_capture_reason_baseline;
         } else if (range && kind == MP_capture_kind_end) {
             range->end_time = time;
-            range->end_correlation =
-                end_correlation(correlation, batch->columns[MP_COLUMN_capture_reason][row]);
+            range->end_correlation = end_correlation(correlation, capture.reason[row]);
         }
     }
     return MP_OK;
 }
 
-/* Selects no table at all. */
-static void select_ranges(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    ranges_select(cursor);
-}
-
-static enum mp_status trace_ranges_take_batch(void *context, const struct mp_batch *batch)
-{
-    return ranges_take(context, batch);
-}
-
 enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace,
                            struct mp_error *error)
 {
-    const struct reading reading = {
-        .trace = trace,
-        .what = "the capture ranges",
-        .context = ranges,
-        .select = select_ranges,
-        .take = trace_ranges_take_batch,
-    };
+    uint32_t masks[MP_TABLE_COUNT] = {0};
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    enum mp_status status;
 
-    return reading_run(&reading, error);
+    ranges_columns(masks);
+    MP_TRY(mp_cursor_open(trace, &cursor, error));
+    untimed_select_only(cursor, MP_TABLE_capture, masks[MP_INDEX_capture]);
+    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
+        status = ranges_take(ranges, &batch);
+        if (status)
+            break;
+    }
+    mp_cursor_close(cursor);
+    return status == MP_END ? MP_OK
+                            : mp_error_set(error, status, "cannot read the capture ranges: %s",
+                                           mp_status_name(status));
 }
 
 size_t ranges_count(const struct capture_ranges *ranges)

@@ -35,6 +35,9 @@ void ranges_init(struct capture_ranges *ranges, const struct mp_trace *trace);
 
 void ranges_free(struct capture_ranges *ranges);
 
+/* Adds the columns that ranges_take needs to the masks, which stand in the order of mp_tables(). */
+void ranges_columns(uint32_t *masks);
+
 /* Makes the cursor deliver what ranges_take needs. */
 void ranges_select(struct mp_cursor *cursor);
 

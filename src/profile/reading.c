@@ -3,6 +3,8 @@
  */
 #include "profile/reading.h"
 
+#include "trace/codec/schema.h"
+
 #include "base/poison.h"
 
 void reading_select_nothing(struct mp_cursor *cursor)
@@ -14,25 +16,74 @@ void reading_select_nothing(struct mp_cursor *cursor)
         mp_cursor_select(cursor, &tables[i], 0);
 }
 
+void reading_select(const struct reading *reading, struct mp_cursor *cursor)
+{
+    size_t count;
+    const struct mp_table_info *tables = mp_tables(&count);
+    uint32_t masks[MP_TABLE_COUNT] = {0};
+
+    if (reading->definitions)
+        definitions_columns(masks, reading->kept);
+    if (reading->shapes)
+        shapes_columns(masks);
+    if (reading->ranges)
+        ranges_columns(masks);
+    if (reading->quality)
+        quality_columns(masks);
+    for (size_t i = 0; i < reading->table_count; i++)
+        masks[mp_table_by_id(reading->tables[i].table) - tables] |= reading->tables[i].columns;
+    for (size_t i = 0; i < count; i++)
+        mp_cursor_select(cursor, &tables[i], masks[i]);
+}
+
+enum mp_status reading_take(const struct reading *reading, const struct mp_batch *batch)
+{
+    if (reading->definitions)
+        MP_TRY(definitions_take(reading->definitions, batch));
+    if (reading->shapes)
+        MP_TRY(shapes_take(reading->shapes, batch));
+    if (reading->ranges)
+        MP_TRY(ranges_take(reading->ranges, batch));
+    if (reading->quality)
+        MP_TRY(quality_take(reading->quality, batch));
+    for (size_t i = 0; i < reading->table_count; i++) {
+        const struct reading_table *table = &reading->tables[i];
+        if (table->table == batch->table->id && table->columns && table->take)
+            MP_TRY(table->take(reading->context, batch));
+    }
+    return MP_OK;
+}
+
+static void select_columns(const struct reading *reading, struct mp_cursor *cursor)
+{
+    if (!reading->select) {
+        reading_select(reading, cursor);
+        return;
+    }
+    reading_select_nothing(cursor);
+    reading->select(cursor, reading->context);
+}
+
 enum mp_status reading_run(const struct reading *reading, struct mp_error *error)
 {
+    struct quality *quality = reading->unfinished ? NULL : reading->quality;
     struct mp_cursor *cursor;
     struct mp_batch batch;
     enum mp_status status;
 
     MP_TRY(mp_cursor_open(reading->trace, &cursor, error));
-    reading_select_nothing(cursor);
-    reading->select(cursor, reading->context);
+    select_columns(reading, cursor);
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = reading->take(reading->context, &batch);
+        status = reading->select ? reading->take(reading->context, &batch)
+                                 : reading_take(reading, &batch);
         if (status != MP_OK)
             break;
     }
-    if (reading->quality)
-        quality_finish(reading->quality, reading->trace, cursor, reading->definitions);
+    if (quality)
+        quality_finish(quality, reading->trace, cursor, reading->definitions);
     mp_cursor_close(cursor);
     if (status == MP_END)
-        return reading->quality ? quality_examine(reading->quality, reading->trace, error) : MP_OK;
+        return quality ? quality_examine(quality, reading->trace, error) : MP_OK;
     return mp_error_set(error, status, "cannot read %s: %s", reading->what, mp_status_name(status));
 }
 

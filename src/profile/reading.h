@@ -1,10 +1,14 @@
-/* One pass over a trace, as every analysis makes it. A cursor delivers only the selected columns,
- * its batches are handed on one by one, and the end of the file is told apart from failures.
+/* One pass over a trace, as every analysis makes it. A cursor delivers only the columns that are
+ * asked for, its batches are handed on one by one, and the end of the file is told apart from
+ * failures.
  *
+ *     static const struct reading_table tables[] = {
+ *         {MP_TABLE_kernel, MP_MASK(kernel, shape, start, duration), take_kernels},
+ *         {MP_TABLE_memory, MP_ALL_COLUMNS, take_memory},
+ *     };
  *     const struct reading reading = {
- *         .trace = trace, .what = "the allocations", .context = &pass,
- *         .select = select_columns, .take = take_batch,
- *         .quality = &quality, .definitions = &definitions,
+ *         .trace = trace, .what = "the kernels", .context = &pass, READING_TABLES(tables),
+ *         .definitions = &definitions, .quality = &quality,
  *     };
  *     MP_TRY(reading_run(&reading, error));
  */
@@ -16,23 +20,47 @@
 
 #include "base/status.h"
 #include "profile/definitions.h"
+#include "profile/names/shapes.h"
 #include "profile/quality.h"
+#include "profile/ranges.h"
+
+/* A table that a pass reads. */
+struct reading_table {
+    unsigned table;   /* enum mp_table_id */
+    uint32_t columns; /* MP_MASK, MP_ALL_COLUMNS; 0: none of its rows */
+    /* Uses a batch of it; anything but MP_OK ends the pass. NULL: the pass keeps what the fields
+     * below say, and needs these columns for nothing else. */
+    enum mp_status (*take)(void *context, const struct mp_batch *batch);
+};
+
+#define READING_TABLES(list) .tables = (list), .table_count = sizeof(list) / sizeof *(list)
 
 struct reading {
     struct mp_trace *trace;
     const char *what; /* what the pass reads, for the message of a failure: "cannot read WHAT" */
-    void *context;    /* of the two functions */
-    /* Selects what the cursor is to deliver; nothing is selected before. */
+    void *context;    /* of the tables' functions */
+    const struct reading_table *tables; /* a table may stand here twice */
+    size_t table_count;
+    /* What the pass collects too; NULL: not wanted. Each is initialised by the caller, and gets its
+     * batch before the tables' functions do. */
+    struct definitions *definitions;
+    enum definitions_kept kept; /* of `definitions` */
+    struct shapes *shapes;
+    struct capture_ranges *ranges;
+    struct quality *quality; /* needs `definitions`, which have the names of its counters */
+    bool unfinished;         /* the caller finishes `quality` (quality_finish, quality_examine) */
+    /* Of passes that are not described by tables: selects what the cursor is to deliver, where
+     * nothing is selected before, and uses a batch. `definitions` are not collected then. */
     void (*select)(struct mp_cursor *cursor, void *context);
-    /* Uses a batch; anything but MP_OK ends the pass. */
     enum mp_status (*take)(void *context, const struct mp_batch *batch);
-    /* receives what the cursor met, at the end of the pass; NULL: not wanted */
-    struct quality *quality;
-    const struct definitions *definitions; /* with `quality`: the names of its counters */
 };
 
 /* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what `take` answered, with a text in *error. */
 enum mp_status reading_run(const struct reading *reading, struct mp_error *error);
+
+/* The two halves of a pass whose cursor the caller moves: selects the columns, hands a batch on. */
+void reading_select(const struct reading *reading, struct mp_cursor *cursor);
+enum mp_status reading_take(const struct reading *reading, const struct mp_batch *batch);
 
 /* Whether the trace has rows of the table with this id. Reads only the headers of the chunks.
  * MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */

@@ -20,27 +20,25 @@ void shapes_free(struct shapes *shapes)
     dense_free(&shapes->devices);
 }
 
-#define M(table, column) MP_COLUMN_MASK(table, column)
+void shapes_columns(uint32_t *masks)
+{
+    masks[MP_INDEX_shape] |=
+        MP_MASK(shape, id, kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x,
+                cluster_y, cluster_z, registers, static_shared_memory, dynamic_shared_memory,
+                shared_memory_executed, local_memory);
+    masks[MP_INDEX_device] |=
+        MP_MASK(device, id, name, compute_major, compute_minor, multiprocessors, warp_threads,
+                sm_warps, sm_blocks, sm_shared_memory, sm_registers);
+}
 
 void shapes_select(struct mp_cursor *cursor)
 {
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape),
-                     M(shape, id) | M(shape, kernel) | M(shape, grid_x) | M(shape, grid_y) |
-                         M(shape, grid_z) | M(shape, block_x) | M(shape, block_y) |
-                         M(shape, block_z) | M(shape, cluster_x) | M(shape, cluster_y) |
-                         M(shape, cluster_z) | M(shape, registers) |
-                         M(shape, static_shared_memory) | M(shape, dynamic_shared_memory) |
-                         M(shape, shared_memory_executed) | M(shape, local_memory));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device),
-                     M(device, id) | M(device, name) | M(device, compute_major) |
-                         M(device, compute_minor) | M(device, multiprocessors) |
-                         M(device, warp_threads) | M(device, sm_warps) | M(device, sm_blocks) |
-                         M(device, sm_shared_memory) | M(device, sm_registers));
+    uint32_t masks[MP_TABLE_COUNT] = {0};
+
+    shapes_columns(masks);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape), masks[MP_INDEX_shape]);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device), masks[MP_INDEX_device]);
 }
-
-#undef M
-
-#define CELL(table, column) cut(batch->columns[MP_COLUMN_##table##_##column][row])
 
 static uint32_t cut(uint64_t value)
 {
@@ -49,36 +47,38 @@ static uint32_t cut(uint64_t value)
 
 static void take_shape(struct launch_shape *shape, const struct mp_batch *batch, uint32_t row)
 {
+    const struct mp_shape_columns from = mp_shape_columns(batch->columns);
+
     *shape = (struct launch_shape){
-        .kernel = batch->columns[MP_COLUMN_shape_kernel][row],
-        .grid = {CELL(shape, grid_x), CELL(shape, grid_y), CELL(shape, grid_z)},
-        .block = {CELL(shape, block_x), CELL(shape, block_y), CELL(shape, block_z)},
-        .cluster = {CELL(shape, cluster_x), CELL(shape, cluster_y), CELL(shape, cluster_z)},
-        .registers = CELL(shape, registers),
-        .static_shared = CELL(shape, static_shared_memory),
-        .dynamic_shared = CELL(shape, dynamic_shared_memory),
-        .configured_shared = CELL(shape, shared_memory_executed),
-        .local_memory = CELL(shape, local_memory),
+        .kernel = from.kernel[row],
+        .grid = {cut(from.grid_x[row]), cut(from.grid_y[row]), cut(from.grid_z[row])},
+        .block = {cut(from.block_x[row]), cut(from.block_y[row]), cut(from.block_z[row])},
+        .cluster = {cut(from.cluster_x[row]), cut(from.cluster_y[row]), cut(from.cluster_z[row])},
+        .registers = cut(from.registers[row]),
+        .static_shared = cut(from.static_shared_memory[row]),
+        .dynamic_shared = cut(from.dynamic_shared_memory[row]),
+        .configured_shared = cut(from.shared_memory_executed[row]),
+        .local_memory = cut(from.local_memory[row]),
         .defined = true,
     };
 }
 
 static void take_device(struct device_limits *device, const struct mp_batch *batch, uint32_t row)
 {
+    const struct mp_device_columns from = mp_device_columns(batch->columns);
+
     *device = (struct device_limits){
-        .major = CELL(device, compute_major),
-        .minor = CELL(device, compute_minor),
-        .multiprocessors = CELL(device, multiprocessors),
-        .warp_threads = CELL(device, warp_threads),
-        .sm_warps = CELL(device, sm_warps),
-        .sm_blocks = CELL(device, sm_blocks),
-        .sm_shared_memory = CELL(device, sm_shared_memory),
-        .sm_registers = CELL(device, sm_registers),
+        .major = cut(from.compute_major[row]),
+        .minor = cut(from.compute_minor[row]),
+        .multiprocessors = cut(from.multiprocessors[row]),
+        .warp_threads = cut(from.warp_threads[row]),
+        .sm_warps = cut(from.sm_warps[row]),
+        .sm_blocks = cut(from.sm_blocks[row]),
+        .sm_shared_memory = cut(from.sm_shared_memory[row]),
+        .sm_registers = cut(from.sm_registers[row]),
         .defined = true,
     };
 }
-
-#undef CELL
 
 enum mp_status shapes_take(struct shapes *shapes, const struct mp_batch *batch)
 {

@@ -57,6 +57,9 @@ void shapes_init(struct shapes *shapes, const struct mp_trace *trace);
 
 void shapes_free(struct shapes *shapes);
 
+/* Adds the columns that shapes_take needs to the masks, which stand in the order of mp_tables(). */
+void shapes_columns(uint32_t *masks);
+
 /* Makes the cursor deliver what is kept here, and what definitions_take needs of these tables. */
 void shapes_select(struct mp_cursor *cursor);
 

@@ -41,22 +41,6 @@ struct pass {
 
 /* ---- The pass over the file ---- */
 
-static void kernels_select_columns(struct mp_cursor *cursor, void *context)
-{
-    const struct pass *pass = context;
-
-    definitions_select(cursor, false);
-    shapes_select(cursor);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
-                     kernel_time_columns(pass->range) | MP_COLUMN_MASK(kernel, shape) |
-                         (pass->options->by ? MP_COLUMN_MASK(kernel, node) : 0) |
-                         MP_COLUMN_MASK(kernel, correlation));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_graph),
-                     MP_COLUMN_MASK(graph, graph) | MP_COLUMN_MASK(graph, start) |
-                         MP_COLUMN_MASK(graph, duration) | MP_COLUMN_MASK(graph, correlation));
-}
-
 static uint64_t device_of(const struct pass *pass, uint64_t id)
 {
     const struct definition_stream *stream = dense_at(&pass->kernels->definitions.streams, id);
@@ -67,11 +51,11 @@ static uint64_t device_of(const struct pass *pass, uint64_t id)
 static enum mp_status place_of(struct pass *pass, const struct mp_batch *batch, uint32_t row,
                                uint32_t *slot)
 {
-    struct place place = {.device = device_of(pass, batch->columns[MP_COLUMN_kernel_stream][row])};
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    struct place place = {.device = device_of(pass, kernel.stream[row])};
     uint32_t line;
 
-    MP_TRY(called_from(&pass->callers, batch->columns[MP_COLUMN_kernel_correlation][row],
-                       batch->columns[MP_COLUMN_kernel_node][row], &line));
+    MP_TRY(called_from(&pass->callers, kernel.correlation[row], kernel.node[row], &line));
     place.line = line;
     *slot = mp_intern_find(&pass->places, &place, sizeof place);
     if (!*slot && pass->places.count + 1 >= CALLED_FROM_MAX)
@@ -85,8 +69,9 @@ static enum mp_status place_of(struct pass *pass, const struct mp_batch *batch, 
  * before it, so the search is short. */
 static enum mp_status pair_ids(struct pass *pass, const struct mp_batch *batch)
 {
-    const uint64_t *streams = batch->columns[MP_COLUMN_kernel_stream];
-    const uint64_t *shapes = batch->columns[MP_COLUMN_kernel_shape];
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    const uint64_t *streams = kernel.stream;
+    const uint64_t *shapes = kernel.shape;
     uint64_t stream = UINT64_MAX;
     uint32_t slot = 0;
 
@@ -109,59 +94,54 @@ static enum mp_status pair_ids(struct pass *pass, const struct mp_batch *batch)
     return MP_OK;
 }
 
-static enum mp_status take_kernels(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_kernels(void *context, const struct mp_batch *batch)
 {
-    const struct tally_rows rows = {
-        .ids = pass->ids,
-        .starts = batch->columns[MP_COLUMN_kernel_start],
-        .durations = batch->columns[MP_COLUMN_kernel_duration],
-        .correlations = batch->columns[MP_COLUMN_kernel_correlation],
+    struct pass *pass = context;
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    struct tally_rows rows = {
+        .starts = kernel.start,
+        .durations = kernel.duration,
+        .correlations = kernel.correlation,
         .count = batch->rows,
     };
 
+    MP_TRY(pair_ids(pass, batch));
+    MP_TRY(kernel_time_take(&pass->time, batch, pass->range));
+    rows.ids = pass->ids;
     return tallies_add(&pass->tallies, &rows, pass->range);
 }
 
-static enum mp_status take_graphs(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_graphs(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
+    const struct mp_graph_columns graph = mp_graph_columns(batch->columns);
     const struct tally_rows rows = {
-        .ids = batch->columns[MP_COLUMN_graph_graph],
-        .starts = batch->columns[MP_COLUMN_graph_start],
-        .durations = batch->columns[MP_COLUMN_graph_duration],
-        .correlations = batch->columns[MP_COLUMN_graph_correlation],
+        .ids = graph.graph,
+        .starts = graph.start,
+        .durations = graph.duration,
+        .correlations = graph.correlation,
         .count = batch->rows,
     };
 
     return tallies_add(&pass->graphs, &rows, pass->range);
 }
 
-static enum mp_status kernels_take_batch(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-
-    if (batch->table->id == MP_TABLE_graph)
-        return take_graphs(pass, batch);
-    if (batch->table->id == MP_TABLE_kernel) {
-        MP_TRY(pair_ids(pass, batch));
-        MP_TRY(kernel_time_take(&pass->time, batch, pass->range));
-        return take_kernels(pass, batch);
-    }
-    MP_TRY(definitions_take(&pass->kernels->definitions, batch));
-    MP_TRY(shapes_take(&pass->kernels->shapes, batch));
-    return quality_take(&pass->kernels->quality, batch);
-}
-
 static enum mp_status kernels_run_pass(struct pass *pass, struct mp_trace *trace,
                                        struct mp_error *error)
 {
+    const uint32_t times = kernel_time_columns(pass->range) | MP_MASK(kernel, shape, correlation);
+    const struct reading_table tables[] = {
+        {MP_TABLE_kernel, times | (pass->options->by ? MP_MASK(kernel, node) : 0), take_kernels},
+        {MP_TABLE_graph, MP_MASK(graph, graph, start, duration, correlation), take_graphs},
+    };
     const struct reading reading = {
         .trace = trace,
         .what = "the kernels",
         .context = pass,
-        .select = kernels_select_columns,
-        .take = kernels_take_batch,
-        .quality = &pass->kernels->quality,
+        READING_TABLES(tables),
         .definitions = &pass->kernels->definitions,
+        .shapes = &pass->kernels->shapes,
+        .quality = &pass->kernels->quality,
     };
 
     return reading_run(&reading, error);
