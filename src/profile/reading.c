@@ -48,8 +48,12 @@ enum mp_status reading_take(const struct reading *reading, const struct mp_batch
         MP_TRY(quality_take(reading->quality, batch));
     for (size_t i = 0; i < reading->table_count; i++) {
         const struct reading_table *table = &reading->tables[i];
-        if (table->table == batch->table->id && table->columns && table->take)
+        if (table->table != batch->table->id || !table->columns)
+            continue;
+        if (table->take)
             MP_TRY(table->take(reading->context, batch));
+        for (uint32_t row = 0; table->take_row && row < batch->rows; row++)
+            MP_TRY(table->take_row(reading->context, batch, row));
     }
     return MP_OK;
 }

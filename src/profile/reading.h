@@ -3,8 +3,8 @@
  * failures.
  *
  *     static const struct reading_table tables[] = {
- *         {MP_TABLE_kernel, MP_MASK(kernel, shape, start, duration), take_kernels},
- *         {MP_TABLE_memory, MP_ALL_COLUMNS, take_memory},
+ *         {MP_TABLE_kernel, MP_MASK(kernel, shape, start, duration), .take = take_kernels},
+ *         {MP_TABLE_memory, MP_ALL_COLUMNS, .take_row = take_memory},
  *     };
  *     const struct reading reading = {
  *         .trace = trace, .what = "the kernels", .context = &pass, READING_TABLES(tables),
@@ -28,9 +28,10 @@
 struct reading_table {
     unsigned table;   /* enum mp_table_id */
     uint32_t columns; /* MP_MASK, MP_ALL_COLUMNS; 0: none of its rows */
-    /* Uses a batch of it; anything but MP_OK ends the pass. NULL: the pass keeps what the fields
-     * below say, and needs these columns for nothing else. */
+    /* Uses a batch of it, or each of its rows; anything but MP_OK ends the pass. NULL: not wanted.
+     */
     enum mp_status (*take)(void *context, const struct mp_batch *batch);
+    enum mp_status (*take_row)(void *context, const struct mp_batch *batch, uint32_t row);
 };
 
 #define READING_TABLES(list) .tables = (list), .table_count = sizeof(list) / sizeof *(list)

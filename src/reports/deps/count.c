@@ -79,8 +79,6 @@ static enum mp_status reach_row(struct deps_builder *builder, uint64_t row, uint
 
 /* ---- Rows ---- */
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 static enum mp_status count_work(struct deps_builder *builder, const uint64_t *streams,
                                  uint32_t rows)
 {
@@ -94,12 +92,33 @@ static enum mp_status count_work(struct deps_builder *builder, const uint64_t *s
     return MP_OK;
 }
 
-static enum mp_status count_calls(struct deps_builder *builder, const uint64_t *threads,
-                                  uint32_t rows)
+static enum mp_status count_kernels(void *context, const struct mp_batch *batch)
 {
+    return count_work(context, mp_kernel_columns(batch->columns).stream, batch->rows);
+}
+
+static enum mp_status count_copies(void *context, const struct mp_batch *batch)
+{
+    return count_work(context, mp_copy_columns(batch->columns).stream, batch->rows);
+}
+
+static enum mp_status count_sets(void *context, const struct mp_batch *batch)
+{
+    return count_work(context, mp_set_columns(batch->columns).stream, batch->rows);
+}
+
+static enum mp_status count_graphs(void *context, const struct mp_batch *batch)
+{
+    return count_work(context, mp_graph_columns(batch->columns).stream, batch->rows);
+}
+
+static enum mp_status count_calls(void *context, const struct mp_batch *batch)
+{
+    struct deps_builder *builder = context;
+    const uint64_t *threads = mp_call_columns(batch->columns).thread;
     uint32_t lane = DEPS_NONE;
 
-    for (uint32_t row = 0; row < rows; row++) {
+    for (uint32_t row = 0; row < batch->rows; row++) {
         if (!row || threads[row] != threads[row - 1])
             MP_TRY(reach_thread(builder, threads[row], &lane));
         builder->deps->lanes[lane].count++;
@@ -108,131 +127,80 @@ static enum mp_status count_calls(struct deps_builder *builder, const uint64_t *
 }
 
 /* A thread or stream that only `sync` names has a lane too, without activities. */
-static enum mp_status count_sync(struct deps_builder *builder, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status count_sync(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_sync_columns sync = mp_sync_columns(batch->columns);
     uint32_t lane;
 
-    MP_TRY(reach_thread(builder, CELL(sync, thread), &lane));
-    if (CELL(sync, stream) == DEPS_NO_STREAM || !CELL(sync, context))
+    MP_TRY(reach_thread(builder, sync.thread[row], &lane));
+    if (sync.stream[row] == DEPS_NO_STREAM || !sync.context[row])
         return MP_OK;
-    return reach_stream(builder, 0, CELL(sync, context), CELL(sync, stream), &lane);
+    return reach_stream(builder, 0, sync.context[row], sync.stream[row], &lane);
 }
 
 /* The threads of a wait have lanes, and that of a host function, if the trace knows them. */
-static enum mp_status count_wait(struct deps_builder *builder, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status count_wait(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_wait_columns wait = mp_wait_columns(batch->columns);
     uint32_t lane;
 
-    if (deps_knows_thread(builder->deps, CELL(wait, waker)))
-        MP_TRY(reach_thread(builder, CELL(wait, waker), &lane));
-    MP_TRY(reach_thread(builder, CELL(wait, thread), &lane));
+    if (deps_knows_thread(builder->deps, wait.waker[row]))
+        MP_TRY(reach_thread(builder, wait.waker[row], &lane));
+    MP_TRY(reach_thread(builder, wait.thread[row], &lane));
     builder->deps->lanes[lane].count++;
     return MP_OK;
 }
 
-static enum mp_status count_host_function(struct deps_builder *builder,
-                                          const struct mp_batch *batch, uint32_t row)
+static enum mp_status count_host_function(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_host_function_columns host_function = mp_host_function_columns(batch->columns);
     uint32_t lane;
 
-    if (deps_knows_thread(builder->deps, CELL(host_function, thread)))
-        MP_TRY(reach_thread(builder, CELL(host_function, thread), &lane));
-    MP_TRY(reach_row(builder, CELL(host_function, stream), &lane));
+    if (deps_knows_thread(builder->deps, host_function.thread[row]))
+        MP_TRY(reach_thread(builder, host_function.thread[row], &lane));
+    MP_TRY(reach_row(builder, host_function.stream[row], &lane));
     builder->deps->lanes[lane].count++;
     return MP_OK;
 }
 
-static enum mp_status count_stream_info(struct deps_builder *builder, const struct mp_batch *batch,
-                                        uint32_t row)
+static enum mp_status count_stream_info(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t key = deps_stream_key(CELL(stream_info, context), CELL(stream_info, stream));
+    struct deps_builder *builder = context;
+    const struct mp_stream_info_columns stream_info = mp_stream_info_columns(batch->columns);
+    uint64_t key = deps_stream_key(stream_info.context[row], stream_info.stream[row]);
 
-    return mp_map_put(&builder->stream_flags, key, (uint32_t)(CELL(stream_info, flag) & 0xff));
+    return mp_map_put(&builder->stream_flags, key, (uint32_t)(stream_info.flag[row] & 0xff));
 }
 
-static enum mp_status count_context_info(struct deps_builder *builder, const struct mp_batch *batch,
-                                         uint32_t row)
+static enum mp_status count_context_info(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t stream = CELL(context_info, null_stream);
+    struct deps_builder *builder = context;
+    const struct mp_context_info_columns context_info = mp_context_info_columns(batch->columns);
+    uint64_t stream = context_info.null_stream[row];
 
     if (stream >= MP_MAP_ABSENT)
         return MP_OK;
-    return mp_map_put(&builder->null_streams, CELL(context_info, context), (uint32_t)stream);
+    return mp_map_put(&builder->null_streams, context_info.context[row], (uint32_t)stream);
 }
 
-#undef CELL
-
-static enum mp_status deps_count_each_row(
-    struct deps_builder *builder, const struct mp_batch *batch,
-    enum mp_status (*count)(struct deps_builder *, const struct mp_batch *, uint32_t row))
-{
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(count(builder, batch, row));
-    return MP_OK;
-}
-
-static enum mp_status count_batch(void *context, const struct mp_batch *batch)
-{
-    struct deps_builder *builder = context;
-    struct deps *deps = builder->deps;
-
-    switch (batch->table->id) {
-    case MP_TABLE_kernel:
-        return count_work(builder, batch->columns[MP_COLUMN_kernel_stream], batch->rows);
-    case MP_TABLE_copy:
-        return count_work(builder, batch->columns[MP_COLUMN_copy_stream], batch->rows);
-    case MP_TABLE_set:
-        return count_work(builder, batch->columns[MP_COLUMN_set_stream], batch->rows);
-    case MP_TABLE_graph:
-        return count_work(builder, batch->columns[MP_COLUMN_graph_stream], batch->rows);
-    case MP_TABLE_call:
-        return count_calls(builder, batch->columns[MP_COLUMN_call_thread], batch->rows);
-    case MP_TABLE_sync:
-        return deps_count_each_row(builder, batch, count_sync);
-    case MP_TABLE_wait:
-        return deps_count_each_row(builder, batch, count_wait);
-    case MP_TABLE_host_function:
-        return deps_count_each_row(builder, batch, count_host_function);
-    case MP_TABLE_stream_info:
-        return deps_count_each_row(builder, batch, count_stream_info);
-    case MP_TABLE_context_info:
-        return deps_count_each_row(builder, batch, count_context_info);
-    default:
-        MP_TRY(definitions_take(&deps->definitions, batch));
-        MP_TRY(ranges_take(&deps->ranges, batch));
-        return quality_take(&deps->quality, batch);
-    }
-}
-
-#define M(table, column) MP_COLUMN_MASK(table, column)
-static const struct {
-    enum mp_table_id table;
-    uint32_t columns;
-} wanted[] = {
-    {MP_TABLE_kernel, M(kernel, stream)},
-    {MP_TABLE_copy, M(copy, stream)},
-    {MP_TABLE_set, M(set, stream)},
-    {MP_TABLE_graph, M(graph, stream)},
-    {MP_TABLE_call, M(call, thread)},
-    {MP_TABLE_sync, M(sync, thread) | M(sync, context) | M(sync, stream)},
-    {MP_TABLE_wait, M(wait, thread) | M(wait, waker)},
-    {MP_TABLE_host_function, M(host_function, stream) | M(host_function, thread)},
-    {MP_TABLE_stream_info, M(stream_info, context) | M(stream_info, stream) | M(stream_info, flag)},
-    {MP_TABLE_context_info, M(context_info, context) | M(context_info, null_stream)},
+static const struct reading_table tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, stream), .take = count_kernels},
+    {MP_TABLE_copy, MP_MASK(copy, stream), .take = count_copies},
+    {MP_TABLE_set, MP_MASK(set, stream), .take = count_sets},
+    {MP_TABLE_graph, MP_MASK(graph, stream), .take = count_graphs},
+    {MP_TABLE_call, MP_MASK(call, thread), .take = count_calls},
+    {MP_TABLE_sync, MP_MASK(sync, thread, context, stream), .take_row = count_sync},
+    {MP_TABLE_wait, MP_MASK(wait, thread, waker), .take_row = count_wait},
+    {MP_TABLE_host_function, MP_MASK(host_function, stream, thread),
+     .take_row = count_host_function},
+    {MP_TABLE_stream_info, MP_MASK(stream_info, context, stream, flag),
+     .take_row = count_stream_info},
+    {MP_TABLE_context_info, MP_MASK(context_info, context, null_stream),
+     .take_row = count_context_info},
 };
-#undef M
-
-static void deps_count_select_columns(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, true);
-    quality_select(cursor);
-    ranges_select(cursor);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        mp_cursor_select(cursor, mp_table_by_id(wanted[i].table), wanted[i].columns);
-}
 
 /* ---- The array ---- */
 
@@ -350,10 +318,11 @@ enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
         .trace = trace,
         .what = "the activities",
         .context = builder,
-        .select = deps_count_select_columns,
-        .take = count_batch,
-        .quality = &builder->deps->quality,
+        READING_TABLES(tables),
         .definitions = &builder->deps->definitions,
+        .kept = DEFINITIONS_ALL,
+        .ranges = &builder->deps->ranges,
+        .quality = &builder->deps->quality,
     };
 
     MP_TRY(reading_run(&reading, error));

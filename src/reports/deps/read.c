@@ -207,8 +207,6 @@ static bool times_are_good(struct quality *quality, uint64_t start, uint64_t dur
     return false;
 }
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 static struct deps_activity blank(uint64_t start, uint64_t duration, uint64_t correlation)
 {
     return (struct deps_activity){
@@ -239,32 +237,37 @@ static enum mp_status add_work(struct deps_builder *builder, struct deps_activit
     return MP_OK;
 }
 
-static enum mp_status take_kernel(struct deps_builder *builder, const struct mp_batch *batch,
-                                  uint32_t row)
+static enum mp_status take_kernel(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
     struct deps_activity activity =
-        blank(CELL(kernel, start), CELL(kernel, duration), CELL(kernel, correlation));
+        blank(kernel.start[row], kernel.duration[row], kernel.correlation[row]);
     struct deps_name_memo memo;
 
-    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(kernel, duration)))
+    if (!times_are_good(&builder->deps->quality, activity.begin, kernel.duration[row]))
         return MP_OK;
-    MP_TRY(look_up(builder, DEPS_MEMO_SHAPE, CELL(kernel, shape), &memo));
+    MP_TRY(look_up(builder, DEPS_MEMO_SHAPE, kernel.shape[row], &memo));
     activity.name = memo.name;
-    if (CELL(kernel, shape) < DEPS_NONE)
-        activity.detail = (uint32_t)CELL(kernel, shape);
-    return add_work(builder, &activity, DEPS_KERNEL, CELL(kernel, stream), CELL(kernel, node));
+    if (kernel.shape[row] < DEPS_NONE)
+        activity.detail = (uint32_t)kernel.shape[row];
+    return add_work(builder, &activity, DEPS_KERNEL, kernel.stream[row], kernel.node[row]);
 }
 
 static bool is_pageable_copy(const struct mp_batch *batch, uint32_t row)
 {
-    return CELL(copy, source) == MP_memory_kind_pageable ||
-           CELL(copy, target) == MP_memory_kind_pageable;
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
+
+    return copy.source[row] == MP_memory_kind_pageable ||
+           copy.target[row] == MP_memory_kind_pageable;
 }
 
 /* Whether the call that makes such a copy may have to wait for the copy (D6). */
 static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
 {
-    return !CELL(copy, node) && (!(CELL(copy, flags) & 1) || is_pageable_copy(batch, row));
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
+
+    return !copy.node[row] && (!(copy.flags[row] & 1) || is_pageable_copy(batch, row));
 }
 
 #define MAX_BYTES  ((UINT64_C(1) << 43) - 1)
@@ -273,7 +276,8 @@ static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
 static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, uint32_t row,
                                uint32_t *index)
 {
-    uint64_t kind = CELL(copy, kind), bytes = CELL(copy, bytes), count = CELL(copy, count);
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
+    uint64_t kind = copy.kind[row], bytes = copy.bytes[row], count = copy.count[row];
 
     MP_TRY(mp_reserve((void **)&deps->copies, deps->copy_count, &deps->copy_capacity,
                       sizeof *deps->copies));
@@ -289,124 +293,130 @@ static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, 
     return MP_OK;
 }
 
-static enum mp_status take_copy(struct deps_builder *builder, const struct mp_batch *batch,
-                                uint32_t row)
+static enum mp_status take_copy(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
     struct deps_activity activity =
-        blank(CELL(copy, start), CELL(copy, duration), CELL(copy, correlation));
+        blank(copy.start[row], copy.duration[row], copy.correlation[row]);
     struct deps_name_memo memo;
 
-    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(copy, duration)))
+    if (!times_are_good(&builder->deps->quality, activity.begin, copy.duration[row]))
         return MP_OK;
-    MP_TRY(look_up(builder, DEPS_MEMO_COPY, CELL(copy, kind), &memo));
+    MP_TRY(look_up(builder, DEPS_MEMO_COPY, copy.kind[row], &memo));
     activity.name = memo.name;
     MP_TRY(add_copy(builder->deps, batch, row, &activity.detail));
     if (is_awaited_copy(batch, row))
         activity.flags |= DEPS_AWAITED;
-    return add_work(builder, &activity, DEPS_COPY, CELL(copy, stream), CELL(copy, node));
+    return add_work(builder, &activity, DEPS_COPY, copy.stream[row], copy.node[row]);
 }
 
-static enum mp_status take_set(struct deps_builder *builder, const struct mp_batch *batch,
-                               uint32_t row)
+static enum mp_status take_set(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_set_columns set = mp_set_columns(batch->columns);
     static const char name[] = "[CUDA memset]";
-    struct deps_activity activity =
-        blank(CELL(set, start), CELL(set, duration), CELL(set, correlation));
+    struct deps_activity activity = blank(set.start[row], set.duration[row], set.correlation[row]);
 
-    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(set, duration)))
+    if (!times_are_good(&builder->deps->quality, activity.begin, set.duration[row]))
         return MP_OK;
     if (!builder->set_name)
         MP_TRY(deps_intern(builder->deps, name, sizeof name - 1, &builder->set_name));
     activity.name = builder->set_name;
-    return add_work(builder, &activity, DEPS_SET, CELL(set, stream), CELL(set, node));
+    return add_work(builder, &activity, DEPS_SET, set.stream[row], set.node[row]);
 }
 
-static enum mp_status take_graph(struct deps_builder *builder, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status take_graph(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_graph_columns graph = mp_graph_columns(batch->columns);
     struct deps_activity activity =
-        blank(CELL(graph, start), CELL(graph, duration), CELL(graph, correlation));
+        blank(graph.start[row], graph.duration[row], graph.correlation[row]);
     struct deps_name_memo memo;
 
-    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(graph, duration)))
+    if (!times_are_good(&builder->deps->quality, activity.begin, graph.duration[row]))
         return MP_OK;
-    MP_TRY(look_up(builder, DEPS_MEMO_GRAPH, CELL(graph, graph), &memo));
+    MP_TRY(look_up(builder, DEPS_MEMO_GRAPH, graph.graph[row], &memo));
     activity.name = memo.name;
-    return add_work(builder, &activity, DEPS_GRAPH, CELL(graph, stream), 0);
+    return add_work(builder, &activity, DEPS_GRAPH, graph.stream[row], 0);
 }
 
-static enum mp_status deps_read_take_call(struct deps_builder *builder,
-                                          const struct mp_batch *batch, uint32_t row)
+static enum mp_status deps_read_take_call(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_call_columns call = mp_call_columns(batch->columns);
     struct deps_activity activity =
-        blank(CELL(call, start), CELL(call, duration), CELL(call, correlation));
+        blank(call.start[row], call.duration[row], call.correlation[row]);
     struct deps_name_memo memo;
 
-    if (!times_are_good(&builder->deps->quality, activity.begin, CELL(call, duration)))
+    if (!times_are_good(&builder->deps->quality, activity.begin, call.duration[row]))
         return MP_OK;
-    MP_TRY(look_up(builder, DEPS_MEMO_CALL, CELL(call, function), &memo));
+    MP_TRY(look_up(builder, DEPS_MEMO_CALL, call.function[row], &memo));
     activity.name = memo.name;
-    activity.flags = memo.flags | (CELL(call, stack) ? DEPS_STACKED : 0);
+    activity.flags = memo.flags | (call.stack[row] ? DEPS_STACKED : 0);
     activity.kind = DEPS_CALL;
-    activity.lane = mp_map_get(&builder->thread_lanes, CELL(call, thread));
+    activity.lane = mp_map_get(&builder->thread_lanes, call.thread[row]);
     deps_put(builder, &activity);
     return MP_OK;
 }
 
-static enum mp_status take_host_function(struct deps_builder *builder, const struct mp_batch *batch,
-                                         uint32_t row)
+static enum mp_status take_host_function(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t duration = CELL(host_function, duration);
+    struct deps_builder *builder = context;
+    const struct mp_host_function_columns host_function = mp_host_function_columns(batch->columns);
+    uint64_t duration = host_function.duration[row];
     struct deps_activity activity =
-        blank(CELL(host_function, start), duration, CELL(host_function, correlation));
+        blank(host_function.start[row], duration, host_function.correlation[row]);
     struct deps_name_memo memo;
 
     if (!times_are_good(&builder->deps->quality, activity.begin, duration))
         return MP_OK;
-    MP_TRY(look_up(builder, DEPS_MEMO_HOST_FUNCTION, CELL(host_function, name), &memo));
+    MP_TRY(look_up(builder, DEPS_MEMO_HOST_FUNCTION, host_function.name[row], &memo));
     activity.name = memo.name;
-    activity.detail = mp_map_get(&builder->thread_lanes, CELL(host_function, thread));
-    return add_work(builder, &activity, DEPS_HOST_FUNCTION, CELL(host_function, stream),
-                    CELL(host_function, node));
+    activity.detail = mp_map_get(&builder->thread_lanes, host_function.thread[row]);
+    return add_work(builder, &activity, DEPS_HOST_FUNCTION, host_function.stream[row],
+                    host_function.node[row]);
 }
 
 /* Who woke a wait, as far as its row alone can say. */
 static void read_waker(struct deps_builder *builder, const struct mp_batch *batch, uint32_t row,
                        struct deps_wait *wait)
 {
+    const struct mp_wait_columns waits = mp_wait_columns(batch->columns);
     struct deps_counts *counts = &builder->deps->counts;
-    uint64_t waker = CELL(wait, waker);
-    bool known = deps_knows_thread(builder->deps, CELL(wait, thread));
+    uint64_t waker = waits.waker[row];
+    bool known = deps_knows_thread(builder->deps, waits.thread[row]);
 
     if (!waker && known)
         return;
-    if (!known || waker == CELL(wait, thread) || !deps_knows_thread(builder->deps, waker))
+    if (!known || waker == waits.thread[row] || !deps_knows_thread(builder->deps, waker))
         counts->unknown_wakers++;
-    else if (CELL(wait, woken) > CELL(wait, duration))
+    else if (waits.woken[row] > waits.duration[row])
         counts->wrong_wakers++;
     else
         wait->waker = mp_map_get(&builder->thread_lanes, waker);
 }
 
-static enum mp_status take_wait(struct deps_builder *builder, const struct mp_batch *batch,
-                                uint32_t row)
+static enum mp_status take_wait(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_wait_columns waits = mp_wait_columns(batch->columns);
     struct deps *deps = builder->deps;
-    struct deps_activity activity = blank(CELL(wait, start), CELL(wait, duration), 0);
-    struct deps_wait wait = {.woken = activity.begin + CELL(wait, woken),
+    struct deps_activity activity = blank(waits.start[row], waits.duration[row], 0);
+    struct deps_wait wait = {.woken = activity.begin + waits.woken[row],
                              .waker = DEPS_NONE,
                              .piece = DEPS_NONE,
                              .host_function = DEPS_NONE};
     struct deps_name_memo memo;
 
-    if (!times_are_good(&deps->quality, activity.begin, CELL(wait, duration)))
+    if (!times_are_good(&deps->quality, activity.begin, waits.duration[row]))
         return MP_OK;
-    MP_TRY(look_up(builder, DEPS_MEMO_WAIT, CELL(wait, kind), &memo));
+    MP_TRY(look_up(builder, DEPS_MEMO_WAIT, waits.kind[row], &memo));
     read_waker(builder, batch, row, &wait);
     activity.name = memo.name;
     activity.flags = memo.flags;
     activity.kind = DEPS_WAIT;
-    activity.lane = mp_map_get(&builder->thread_lanes, CELL(wait, thread));
+    activity.lane = mp_map_get(&builder->thread_lanes, waits.thread[row]);
     activity.detail = (uint32_t)deps->wait_count;
     MP_TRY(mp_reserve((void **)&deps->waits, deps->wait_count, &deps->wait_capacity, sizeof wait));
     deps->waits[deps->wait_count++] = wait;
@@ -415,17 +425,18 @@ static enum mp_status take_wait(struct deps_builder *builder, const struct mp_ba
 }
 
 /* `host` and the rest are found when all calls are known (deps_lay_stretches). */
-static enum mp_status take_host_time(struct deps_builder *builder, const struct mp_batch *batch,
-                                     uint32_t row)
+static enum mp_status take_host_time(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_host_time_columns host_time = mp_host_time_columns(batch->columns);
     struct deps *deps = builder->deps;
-    uint64_t duration = CELL(host_time, duration);
-    uint64_t computing = CELL(host_time, computing);
-    struct deps_stretch stretch = {.begin = CELL(host_time, start),
-                                   .end = CELL(host_time, start) + duration,
-                                   .ready = CELL(host_time, ready),
+    uint64_t duration = host_time.duration[row];
+    uint64_t computing = host_time.computing[row];
+    struct deps_stretch stretch = {.begin = host_time.start[row],
+                                   .end = host_time.start[row] + duration,
+                                   .ready = host_time.ready[row],
                                    .lane =
-                                       mp_map_get(&builder->thread_lanes, CELL(host_time, thread))};
+                                       mp_map_get(&builder->thread_lanes, host_time.thread[row])};
 
     if (!times_are_good(&deps->quality, stretch.begin, duration) || stretch.lane == DEPS_NONE)
         return MP_OK;
@@ -440,106 +451,72 @@ static enum mp_status take_host_time(struct deps_builder *builder, const struct 
     return MP_OK;
 }
 
-static enum mp_status take_sync(struct deps_builder *builder, const struct mp_batch *batch,
-                                uint32_t row)
+static enum mp_status take_sync(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_sync_columns syncs = mp_sync_columns(batch->columns);
     struct deps_sync sync = {
-        .begin = CELL(sync, start),
-        .end = CELL(sync, start) + CELL(sync, duration),
-        .correlation = CELL(sync, correlation),
-        .event = CELL(sync, event),
-        .context = CELL(sync, context),
+        .begin = syncs.start[row],
+        .end = syncs.start[row] + syncs.duration[row],
+        .correlation = syncs.correlation[row],
+        .event = syncs.event[row],
+        .context = syncs.context[row],
         .stream = DEPS_NONE,
-        .kind = (uint8_t)CELL(sync, kind),
-        .failed = CELL(sync, result) != 0,
+        .kind = (uint8_t)syncs.kind[row],
+        .failed = syncs.result[row] != 0,
     };
 
-    if (!times_are_good(&builder->deps->quality, sync.begin, CELL(sync, duration)) ||
-        CELL(sync, kind) > UINT8_MAX)
+    if (!times_are_good(&builder->deps->quality, sync.begin, syncs.duration[row]) ||
+        syncs.kind[row] > UINT8_MAX)
         return MP_OK;
     MP_TRY(mp_reserve((void **)&builder->syncs, builder->sync_count, &builder->sync_capacity,
                       sizeof sync));
-    sync.thread = mp_map_get(&builder->thread_lanes, CELL(sync, thread));
-    if (CELL(sync, stream) != DEPS_NO_STREAM && sync.context)
+    sync.thread = mp_map_get(&builder->thread_lanes, syncs.thread[row]);
+    if (syncs.stream[row] != DEPS_NO_STREAM && sync.context)
         sync.stream =
-            mp_map_get(&builder->streams, deps_stream_key(sync.context, CELL(sync, stream)));
+            mp_map_get(&builder->streams, deps_stream_key(sync.context, syncs.stream[row]));
     builder->syncs[builder->sync_count++] = sync;
     return MP_OK;
 }
 
-static enum mp_status take_edge(struct deps_builder *builder, const struct mp_batch *batch,
-                                uint32_t row)
+static enum mp_status take_edge(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct deps_builder *builder = context;
+    const struct mp_edge_columns edge = mp_edge_columns(batch->columns);
+
     MP_TRY(mp_reserve((void **)&builder->edges, builder->edge_count, &builder->edge_capacity,
                       sizeof *builder->edges));
     builder->edges[builder->edge_count++] =
-        (struct deps_edge){CELL(edge, graph), CELL(edge, from), CELL(edge, to)};
+        (struct deps_edge){edge.graph[row], edge.from[row], edge.to[row]};
     return MP_OK;
 }
-
-#undef CELL
 
 /* ---- The pass over the file ---- */
 
-#define M(table, column) MP_COLUMN_MASK(table, column)
-#define TIMES(table)     (M(table, start) | M(table, duration) | M(table, correlation))
-static const struct {
-    enum mp_table_id table;
-    uint32_t columns;
-    enum mp_status (*take)(struct deps_builder *, const struct mp_batch *, uint32_t row);
-} readers[] = {
-    {MP_TABLE_kernel, TIMES(kernel) | M(kernel, stream) | M(kernel, shape) | M(kernel, node),
-     take_kernel},
+static const struct reading_table tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, start, duration, correlation, stream, shape, node),
+     .take_row = take_kernel},
     {MP_TABLE_copy,
-     TIMES(copy) | M(copy, stream) | M(copy, kind) | M(copy, source) | M(copy, target) |
-         M(copy, flags) | M(copy, bytes) | M(copy, node) | M(copy, count),
-     take_copy},
-    {MP_TABLE_set, TIMES(set) | M(set, stream) | M(set, node), take_set},
-    {MP_TABLE_graph, TIMES(graph) | M(graph, stream) | M(graph, graph), take_graph},
-    {MP_TABLE_call, TIMES(call) | M(call, thread) | M(call, function) | M(call, stack),
-     deps_read_take_call},
+     MP_MASK(copy, start, duration, correlation, stream, kind, source, target, flags, bytes, node,
+             count),
+     .take_row = take_copy},
+    {MP_TABLE_set, MP_MASK(set, start, duration, correlation, stream, node), .take_row = take_set},
+    {MP_TABLE_graph, MP_MASK(graph, start, duration, correlation, stream, graph),
+     .take_row = take_graph},
+    {MP_TABLE_call, MP_MASK(call, start, duration, correlation, thread, function, stack),
+     .take_row = deps_read_take_call},
     {MP_TABLE_sync,
-     TIMES(sync) | M(sync, thread) | M(sync, kind) | M(sync, context) | M(sync, stream) |
-         M(sync, event) | M(sync, result),
-     take_sync},
+     MP_MASK(sync, start, duration, correlation, thread, kind, context, stream, event, result),
+     .take_row = take_sync},
     {MP_TABLE_host_function,
-     TIMES(host_function) | M(host_function, stream) | M(host_function, name) |
-         M(host_function, node) | M(host_function, thread),
-     take_host_function},
-    {MP_TABLE_wait,
-     M(wait, thread) | M(wait, kind) | M(wait, start) | M(wait, duration) | M(wait, waker) |
-         M(wait, woken),
-     take_wait},
-    {MP_TABLE_host_time,
-     M(host_time, thread) | M(host_time, start) | M(host_time, duration) | M(host_time, computing) |
-         M(host_time, ready),
-     take_host_time},
-    {MP_TABLE_edge, M(edge, graph) | M(edge, from) | M(edge, to), take_edge},
+     MP_MASK(host_function, start, duration, correlation, stream, name, node, thread),
+     .take_row = take_host_function},
+    {MP_TABLE_wait, MP_MASK(wait, thread, kind, start, duration, waker, woken),
+     .take_row = take_wait},
+    {MP_TABLE_host_time, MP_MASK(host_time, thread, start, duration, computing, ready),
+     .take_row = take_host_time},
+    {MP_TABLE_edge, MP_MASK(edge, graph, from, to), .take_row = take_edge},
 };
-#undef TIMES
-#undef M
-
-#define READER_COUNT (sizeof readers / sizeof *readers)
-
-static void deps_read_select_columns(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    for (size_t i = 0; i < READER_COUNT; i++)
-        mp_cursor_select(cursor, mp_table_by_id(readers[i].table), readers[i].columns);
-}
-
-static enum mp_status deps_read_take_batch(void *context, const struct mp_batch *batch)
-{
-    struct deps_builder *builder = context;
-
-    for (size_t i = 0; i < READER_COUNT; i++) {
-        if (readers[i].table != batch->table->id)
-            continue;
-        for (uint32_t row = 0; row < batch->rows; row++)
-            MP_TRY(readers[i].take(builder, batch, row));
-    }
-    return MP_OK;
-}
 
 enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,
                          struct mp_error *error)
@@ -548,8 +525,7 @@ enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,
         .trace = trace,
         .what = "the activities",
         .context = builder,
-        .select = deps_read_select_columns,
-        .take = deps_read_take_batch,
+        READING_TABLES(tables),
     };
 
     for (int i = 0; i < DEPS_MEMOS; i++)

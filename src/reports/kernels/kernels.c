@@ -131,8 +131,9 @@ static enum mp_status kernels_run_pass(struct pass *pass, struct mp_trace *trace
 {
     const uint32_t times = kernel_time_columns(pass->range) | MP_MASK(kernel, shape, correlation);
     const struct reading_table tables[] = {
-        {MP_TABLE_kernel, times | (pass->options->by ? MP_MASK(kernel, node) : 0), take_kernels},
-        {MP_TABLE_graph, MP_MASK(graph, graph, start, duration, correlation), take_graphs},
+        {MP_TABLE_kernel, times | (pass->options->by ? MP_MASK(kernel, node) : 0),
+         .take = take_kernels},
+        {MP_TABLE_graph, MP_MASK(graph, graph, start, duration, correlation), .take = take_graphs},
     };
     const struct reading reading = {
         .trace = trace,
