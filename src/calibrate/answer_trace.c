@@ -18,15 +18,6 @@ struct pass {
     struct quality quality;
 };
 
-static void select_calls(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
-                     MP_COLUMN_MASK(call, start) | MP_COLUMN_MASK(call, duration));
-}
-
 /* Other samples than those of calls begin at 0. */
 static void add_call(struct answer *answer, uint64_t start, uint64_t duration)
 {
@@ -40,19 +31,18 @@ static void add_call(struct answer *answer, uint64_t start, uint64_t duration)
     }
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status take_call(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    const struct mp_call_columns call = mp_call_columns(batch->columns);
     struct pass *pass = context;
 
-    MP_TRY(definitions_take(&pass->definitions, batch));
-    MP_TRY(quality_take(&pass->quality, batch));
-    if (batch->table->id != MP_TABLE_call)
-        return MP_OK;
-    for (uint32_t row = 0; row < batch->rows; row++)
-        add_call(pass->answer, batch->columns[MP_COLUMN_call_start][row],
-                 batch->columns[MP_COLUMN_call_duration][row]);
+    add_call(pass->answer, call.start[row], call.duration[row]);
     return MP_OK;
 }
+
+static const struct reading_table tables[] = {
+    {MP_TABLE_call, MP_MASK(call, start, duration), .take_row = take_call},
+};
 
 static unsigned long number(const struct mp_trace *trace, const char *property)
 {
@@ -86,8 +76,7 @@ static enum mp_status read_trace(struct mp_trace *trace, unsigned device, struct
     const struct reading reading = {.trace = trace,
                                     .what = "the calls",
                                     .context = pass,
-                                    .select = select_calls,
-                                    .take = take_batch,
+                                    READING_TABLES(tables),
                                     .quality = &pass->quality,
                                     .definitions = &pass->definitions};
 

@@ -67,8 +67,12 @@ static enum mp_status take_string(struct definitions *d, const struct mp_batch *
     struct definition_string *string = item;
     uint32_t begin = row ? batch->text_end[row - 1] : 0;
 
-    string->bytes = batch->text_end[row] - begin;
-    string->text = mp_arena_copy(&d->text, batch->text + begin, string->bytes);
+    uint32_t bytes = batch->text_end[row] - begin;
+
+    if (string->text && string->bytes == bytes && !memcmp(string->text, batch->text + begin, bytes))
+        return MP_OK; /* read before, by an earlier pass */
+    string->bytes = bytes;
+    string->text = mp_arena_copy(&d->text, batch->text + begin, bytes);
     string->readable = NULL;
     string->nvprof = NULL;
     return string->text ? MP_OK : MP_ERR_MEMORY;
@@ -179,9 +183,17 @@ static const struct kept_table kept_tables[] = {
 
 static bool is_kept(enum mp_table_id table, enum definitions_kept kept)
 {
-    if (table == MP_TABLE_node || table == MP_TABLE_path)
-        return kept == DEFINITIONS_ALL;
-    return table == MP_TABLE_string || kept != DEFINITIONS_STRINGS;
+    switch (kept) {
+    case DEFINITIONS_USUAL:
+        return table != MP_TABLE_node && table != MP_TABLE_path;
+    case DEFINITIONS_TEXTS:
+        return table == MP_TABLE_string;
+    case DEFINITIONS_TEXTS_AND_NODES:
+        return table == MP_TABLE_string || table == MP_TABLE_node;
+    case DEFINITIONS_ALL:
+    default:
+        return true;
+    }
 }
 
 void definitions_columns(uint32_t *masks, enum definitions_kept kept)

@@ -89,9 +89,10 @@ void definitions_free(struct definitions *definitions);
 
 /* Which definition tables a pass reads (profile/reading.h). */
 enum definitions_kept {
-    DEFINITIONS_USUAL,   /* all but nodes of graphs, which can be many, and their paths */
-    DEFINITIONS_ALL,     /* those too */
-    DEFINITIONS_STRINGS, /* the texts alone */
+    DEFINITIONS_USUAL, /* all but nodes of graphs, which can be many, and their paths */
+    DEFINITIONS_ALL,   /* those too */
+    DEFINITIONS_TEXTS, /* the texts alone */
+    DEFINITIONS_TEXTS_AND_NODES,
 };
 
 /* Adds the columns that definitions_take needs to the masks, which stand in the order of

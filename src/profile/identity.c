@@ -70,8 +70,10 @@ static struct trace_set_device *find_device(struct trace_process *process, uint6
 /* A definition may come again; the last one counts. */
 static enum mp_status take_devices(struct trace_process *process, const struct mp_batch *batch)
 {
+    const struct mp_device_columns devices = mp_device_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t ordinal = batch->columns[MP_COLUMN_device_id][row];
+        uint64_t ordinal = devices.id[row];
         struct trace_set_device *device = find_device(process, ordinal);
 
         if (!device) {
@@ -83,9 +85,9 @@ static enum mp_status take_devices(struct trace_process *process, const struct m
         }
         *device = (struct trace_set_device){
             .ordinal = ordinal,
-            .uuid_high = batch->columns[MP_COLUMN_device_uuid_high][row],
-            .uuid_low = batch->columns[MP_COLUMN_device_uuid_low][row],
-            .name_id = batch->columns[MP_COLUMN_device_name][row],
+            .uuid_high = devices.uuid_high[row],
+            .uuid_low = devices.uuid_low[row],
+            .name_id = devices.name[row],
         };
     }
     return MP_OK;
@@ -94,13 +96,15 @@ static enum mp_status take_devices(struct trace_process *process, const struct m
 static enum mp_status name_devices(struct trace_process *process, const struct mp_batch *batch,
                                    struct mp_arena *text)
 {
+    const struct mp_string_columns string = mp_string_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint32_t begin = row ? batch->text_end[row - 1] : 0;
 
         for (size_t i = 0; i < process->device_count; i++) {
             struct trace_set_device *device = &process->devices[i];
 
-            if (!device->name_id || device->name_id != batch->columns[MP_COLUMN_string_id][row])
+            if (!device->name_id || device->name_id != string.id[row])
                 continue;
             device->name = mp_arena_copy(text, batch->text + begin, batch->text_end[row] - begin);
             if (!device->name)

@@ -39,40 +39,40 @@ void quality_columns(uint32_t *masks)
 
 void quality_select(struct mp_cursor *cursor)
 {
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_quality),
-                     MP_COLUMN_MASK(quality, name) | MP_COLUMN_MASK(quality, value));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_loss),
-                     MP_COLUMN_MASK(loss, range) | MP_COLUMN_MASK(loss, name) |
-                         MP_COLUMN_MASK(loss, value));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_quality), MP_MASK(quality, name, value));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_loss), MP_MASK(loss, range, name, value));
 }
 
 static enum mp_status take_losses(struct quality *quality, const struct mp_batch *batch)
 {
+    const struct mp_loss_columns loss = mp_loss_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
         MP_TRY(mp_reserve((void **)&quality->rows, quality->row_count, &quality->row_capacity,
                           sizeof *quality->rows));
-        quality->rows[quality->row_count++] = (struct loss_row){
-            batch->columns[MP_COLUMN_loss_range][row], batch->columns[MP_COLUMN_loss_name][row],
-            (int64_t)batch->columns[MP_COLUMN_loss_value][row]};
+        quality->rows[quality->row_count++] =
+            (struct loss_row){loss.range[row], loss.name[row], (int64_t)loss.value[row]};
     }
     return MP_OK;
 }
 
 enum mp_status quality_take(struct quality *quality, const struct mp_batch *batch)
 {
+    const struct mp_quality_columns qualitys = mp_quality_columns(batch->columns);
+
     if (batch->table->id == MP_TABLE_loss)
         return take_losses(quality, batch);
     if (batch->table->id != MP_TABLE_quality)
         return MP_OK;
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t name = batch->columns[MP_COLUMN_quality_name][row];
+        uint64_t name = qualitys.name[row];
         enum mp_status status = dense_reach(&quality->counters, name);
 
         if (status == MP_ERR_LIMIT)
             continue;
         MP_TRY(status);
         *(struct quality_counter *)dense_at(&quality->counters, name) =
-            (struct quality_counter){batch->columns[MP_COLUMN_quality_value][row], true};
+            (struct quality_counter){qualitys.value[row], true};
     }
     return MP_OK;
 }
@@ -227,11 +227,13 @@ void quality_finish(struct quality *quality, const struct mp_trace *trace,
 
 static void take_lengths(struct quality *quality, const struct mp_batch *batch)
 {
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t time = batch->columns[MP_COLUMN_capture_time][row];
-        struct range_loss *loss = find_range(quality, batch->columns[MP_COLUMN_capture_range][row]);
+    const struct mp_capture_columns capture = mp_capture_columns(batch->columns);
 
-        if (loss && batch->columns[MP_COLUMN_capture_kind][row] == MP_capture_kind_begin)
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t time = capture.time[row];
+        struct range_loss *loss = find_range(quality, capture.range[row]);
+
+        if (loss && capture.kind[row] == MP_capture_kind_begin)
             loss->length -= time; /* a range without an end keeps a huge length */
         else if (loss)
             loss->length += time;
@@ -246,9 +248,7 @@ static enum mp_status measure_ranges(struct quality *quality, struct mp_trace *t
     enum mp_status status;
 
     MP_TRY(mp_cursor_open(trace, &cursor, error));
-    untimed_select_only(cursor, MP_TABLE_capture,
-                        MP_COLUMN_MASK(capture, range) | MP_COLUMN_MASK(capture, kind) |
-                            MP_COLUMN_MASK(capture, time));
+    untimed_select_only(cursor, MP_TABLE_capture, MP_MASK(capture, range, kind, time));
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK)
         take_lengths(quality, &batch);
     mp_cursor_close(cursor);

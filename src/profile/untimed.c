@@ -23,8 +23,9 @@ void untimed_select_only(struct mp_cursor *cursor, unsigned table, uint64_t colu
 
 static void take_kernels(struct untimed *untimed, const struct mp_batch *batch)
 {
-    const uint64_t *starts = batch->columns[MP_COLUMN_kernel_start];
-    const uint64_t *nodes = batch->columns[MP_COLUMN_kernel_node];
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    const uint64_t *starts = kernel.start;
+    const uint64_t *nodes = kernel.node;
 
     untimed->kernels += batch->rows;
     for (uint32_t row = 0; row < batch->rows; row++) {
@@ -46,8 +47,7 @@ enum mp_status untimed_count(struct untimed *untimed, struct mp_trace *trace,
         return MP_OK;
     *untimed = (struct untimed){.serial = concurrent && !strcmp(concurrent, "off")};
     MP_TRY(mp_cursor_open(trace, &cursor, error));
-    untimed_select_only(cursor, MP_TABLE_kernel,
-                        MP_COLUMN_MASK(kernel, start) | MP_COLUMN_MASK(kernel, node));
+    untimed_select_only(cursor, MP_TABLE_kernel, MP_MASK(kernel, start, node));
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK)
         take_kernels(untimed, &batch);
     mp_cursor_close(cursor);

@@ -36,8 +36,6 @@ struct pass {
     struct dense shapes;   /* of uint32_t: a text */
 };
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 /* ---- Words ---- */
 
 static enum mp_status intern(struct pass *pass, const char *text, uint32_t *id)
@@ -46,22 +44,24 @@ static enum mp_status intern(struct pass *pass, const char *text, uint32_t *id)
     return *id ? MP_OK : MP_ERR_MEMORY;
 }
 
-static enum mp_status take_shape(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_shape(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t shared = CELL(shape, static_shared_memory) + CELL(shape, dynamic_shared_memory);
+    struct pass *pass = context;
+    const struct mp_shape_columns shape = mp_shape_columns(batch->columns);
+    uint64_t shared = shape.static_shared_memory[row] + shape.dynamic_shared_memory[row];
     char text[DETAIL_BYTES];
     char size[SIZE_BYTES];
     uint32_t *detail;
-    enum mp_status status = dense_reach(&pass->shapes, CELL(shape, id));
+    enum mp_status status = dense_reach(&pass->shapes, shape.id[row]);
 
     if (status)
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    detail = dense_at(&pass->shapes, CELL(shape, id));
+    detail = dense_at(&pass->shapes, shape.id[row]);
     snprintf(text, sizeof text,
              "grid %" PRIu64 " %" PRIu64 " %" PRIu64 ", block %" PRIu64 " %" PRIu64 " %" PRIu64
              ", %" PRIu64 " registers, %s shared memory",
-             CELL(shape, grid_x), CELL(shape, grid_y), CELL(shape, grid_z), CELL(shape, block_x),
-             CELL(shape, block_y), CELL(shape, block_z), CELL(shape, registers),
+             shape.grid_x[row], shape.grid_y[row], shape.grid_z[row], shape.block_x[row],
+             shape.block_y[row], shape.block_z[row], shape.registers[row],
              mp_format_size(size, sizeof size, shared));
     return intern(pass, text, detail);
 }
@@ -76,23 +76,25 @@ static const char *memory_word(uint64_t kind)
 static enum mp_status detail_copy(struct pass *pass, const struct mp_batch *batch, uint32_t row,
                                   uint32_t *detail)
 {
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
     char text[DETAIL_BYTES];
     char size[SIZE_BYTES];
 
     snprintf(text, sizeof text, "%s, %s to %s memory",
-             mp_format_size(size, sizeof size, CELL(copy, bytes)), memory_word(CELL(copy, source)),
-             memory_word(CELL(copy, target)));
+             mp_format_size(size, sizeof size, copy.bytes[row]), memory_word(copy.source[row]),
+             memory_word(copy.target[row]));
     return intern(pass, text, detail);
 }
 
 static enum mp_status detail_set(struct pass *pass, const struct mp_batch *batch, uint32_t row,
                                  uint32_t *detail)
 {
+    const struct mp_set_columns set = mp_set_columns(batch->columns);
     char text[DETAIL_BYTES];
     char size[SIZE_BYTES];
 
-    snprintf(text, sizeof text, "%s, %s memory",
-             mp_format_size(size, sizeof size, CELL(set, bytes)), memory_word(CELL(set, memory)));
+    snprintf(text, sizeof text, "%s, %s memory", mp_format_size(size, sizeof size, set.bytes[row]),
+             memory_word(set.memory[row]));
     return intern(pass, text, detail);
 }
 
@@ -183,24 +185,28 @@ static enum mp_status set_detail(struct pass *pass, const struct row_of_work *ro
     return timeline_reach_kind(timeline, name, detail, &timeline->events[event].kind);
 }
 
-static enum mp_status take_kernel(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_kernel(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t begin = CELL(kernel, start);
+    struct pass *pass = context;
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    uint64_t begin = kernel.start[row];
     const struct row_of_work work = {
-        CELL(kernel, stream), begin,      begin + CELL(kernel, duration), CELL(kernel, correlation),
-        CELL(kernel, node),   DEPS_KERNEL};
-    const uint32_t *detail = dense_at(&pass->shapes, CELL(kernel, shape));
+        kernel.stream[row], begin,      begin + kernel.duration[row], kernel.correlation[row],
+        kernel.node[row],   DEPS_KERNEL};
+    const uint32_t *detail = dense_at(&pass->shapes, kernel.shape[row]);
     uint32_t event = detail && *detail ? find_event(pass, &work) : TIMELINE_NONE;
 
     return event == TIMELINE_NONE ? MP_OK : set_detail(pass, &work, event, *detail);
 }
 
-static enum mp_status take_copy(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_copy(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t begin = CELL(copy, start);
+    struct pass *pass = context;
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
+    uint64_t begin = copy.start[row];
     const struct row_of_work work = {
-        CELL(copy, stream), begin,    begin + CELL(copy, duration), CELL(copy, correlation),
-        CELL(copy, node),   DEPS_COPY};
+        copy.stream[row],      begin,          begin + copy.duration[row],
+        copy.correlation[row], copy.node[row], DEPS_COPY};
     uint32_t event = find_event(pass, &work);
     uint32_t detail;
 
@@ -210,12 +216,13 @@ static enum mp_status take_copy(struct pass *pass, const struct mp_batch *batch,
     return set_detail(pass, &work, event, detail);
 }
 
-static enum mp_status take_set(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_set(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t begin = CELL(set, start);
-    const struct row_of_work work = {
-        CELL(set, stream),      begin,           begin + CELL(set, duration),
-        CELL(set, correlation), CELL(set, node), DEPS_SET};
+    struct pass *pass = context;
+    const struct mp_set_columns set = mp_set_columns(batch->columns);
+    uint64_t begin = set.start[row];
+    const struct row_of_work work = {set.stream[row],      begin,         begin + set.duration[row],
+                                     set.correlation[row], set.node[row], DEPS_SET};
     uint32_t event = find_event(pass, &work);
     uint32_t detail;
 
@@ -230,53 +237,25 @@ static uint64_t stream_key(uint64_t context, uint64_t stream)
     return context << 32 | (stream & UINT32_MAX);
 }
 
-static enum mp_status take_stream(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_stream(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint32_t lane =
-        mp_map_get(&pass->streams, stream_key(CELL(stream, context), CELL(stream, stream)));
+    struct pass *pass = context;
+    const struct mp_stream_columns stream = mp_stream_columns(batch->columns);
+    uint32_t lane = mp_map_get(&pass->streams, stream_key(stream.context[row], stream.stream[row]));
 
-    return lane == MP_MAP_ABSENT ? MP_OK : mp_map_put(&pass->lanes, CELL(stream, id), lane);
+    return lane == MP_MAP_ABSENT ? MP_OK : mp_map_put(&pass->lanes, stream.id[row], lane);
 }
-
-#undef CELL
 
 /* ---- The pass ---- */
 
-static const struct {
-    unsigned table;
-    uint32_t columns;
-    enum mp_status (*take)(struct pass *, const struct mp_batch *, uint32_t row);
-} takers[] = {
-    {MP_TABLE_stream,
-     MP_COLUMN_MASK(stream, id) | MP_COLUMN_MASK(stream, stream) | MP_COLUMN_MASK(stream, context),
-     take_stream},
-    {MP_TABLE_shape, UINT32_MAX, take_shape},
-    {MP_TABLE_kernel,
-     MP_COLUMN_MASK(kernel, stream) | MP_COLUMN_MASK(kernel, shape) |
-         MP_COLUMN_MASK(kernel, start) | MP_COLUMN_MASK(kernel, duration) |
-         MP_COLUMN_MASK(kernel, correlation) | MP_COLUMN_MASK(kernel, node),
-     take_kernel},
-    {MP_TABLE_copy, UINT32_MAX, take_copy},
-    {MP_TABLE_set, UINT32_MAX, take_set},
+static const struct reading_table tables[] = {
+    {MP_TABLE_stream, MP_MASK(stream, id, stream, context), .take_row = take_stream},
+    {MP_TABLE_shape, MP_ALL_COLUMNS, .take_row = take_shape},
+    {MP_TABLE_kernel, MP_MASK(kernel, stream, shape, start, duration, correlation, node),
+     .take_row = take_kernel},
+    {MP_TABLE_copy, MP_ALL_COLUMNS, .take_row = take_copy},
+    {MP_TABLE_set, MP_ALL_COLUMNS, .take_row = take_set},
 };
-
-#define TAKERS (sizeof takers / sizeof *takers)
-
-static void details_select_columns(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    for (size_t i = 0; i < TAKERS; i++)
-        mp_cursor_select(cursor, mp_table_by_id(takers[i].table), takers[i].columns);
-}
-
-static enum mp_status details_take_batch(void *context, const struct mp_batch *batch)
-{
-    for (size_t i = 0; i < TAKERS; i++) {
-        for (uint32_t row = 0; takers[i].table == batch->table->id && row < batch->rows; row++)
-            MP_TRY(takers[i].take(context, batch, row));
-    }
-    return MP_OK;
-}
 
 static enum mp_status list_streams(struct pass *pass)
 {
@@ -292,11 +271,8 @@ enum mp_status timeline_add_details(struct timeline *timeline, struct mp_trace *
                                     const struct deps *deps, struct mp_error *error)
 {
     struct pass pass = {.timeline = timeline, .deps = deps};
-    const struct reading reading = {.trace = trace,
-                                    .what = "shapes and sizes",
-                                    .context = &pass,
-                                    .select = details_select_columns,
-                                    .take = details_take_batch};
+    const struct reading reading = {
+        .trace = trace, .what = "shapes and sizes", .context = &pass, READING_TABLES(tables)};
     enum mp_status status = list_streams(&pass);
 
     pass.places = calloc((size_t)deps->lane_count + 1, sizeof *pass.places);

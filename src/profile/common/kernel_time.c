@@ -231,18 +231,18 @@ static enum mp_status let_rows_wait(struct kernel_time_pass *pass, const struct 
 
 uint32_t kernel_time_columns(const struct capture_range *range)
 {
-    return MP_COLUMN_MASK(kernel, stream) | MP_COLUMN_MASK(kernel, start) |
-           MP_COLUMN_MASK(kernel, duration) | (range ? MP_COLUMN_MASK(kernel, correlation) : 0);
+    return MP_MASK(kernel, stream, start, duration) | (range ? MP_MASK(kernel, correlation) : 0);
 }
 
 enum mp_status kernel_time_take(struct kernel_time_pass *pass, const struct mp_batch *batch,
                                 const struct capture_range *range)
 {
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
     const struct kernel_rows rows = {
-        .streams = batch->columns[MP_COLUMN_kernel_stream],
-        .starts = batch->columns[MP_COLUMN_kernel_start],
-        .durations = batch->columns[MP_COLUMN_kernel_duration],
-        .correlations = batch->columns[MP_COLUMN_kernel_correlation],
+        .streams = kernel.stream,
+        .starts = kernel.start,
+        .durations = kernel.duration,
+        .correlations = kernel.correlation,
         .count = batch->rows,
     };
     uint64_t from = pass->summed;

@@ -28,33 +28,19 @@ struct pass {
     struct nvtx_open open;
 };
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 /* ---- Calls ---- */
 
-static enum mp_status take_calls(void *context, const struct mp_batch *batch)
+static enum mp_status take_call(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    const struct mp_call_columns call = mp_call_columns(batch->columns);
     struct pass *pass = context;
 
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        if (!CELL(call, correlation) || CELL(call, thread) >= UINT32_MAX ||
-            pass->count >= UINT32_MAX - 1)
-            continue;
-        MP_TRY(
-            mp_reserve((void **)&pass->calls, pass->count, &pass->capacity, sizeof *pass->calls));
-        pass->calls[pass->count++] = (struct made_call){CELL(call, start), CELL(call, correlation),
-                                                        (uint32_t)CELL(call, thread)};
-    }
+    if (!call.correlation[row] || call.thread[row] >= UINT32_MAX || pass->count >= UINT32_MAX - 1)
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&pass->calls, pass->count, &pass->capacity, sizeof *pass->calls));
+    pass->calls[pass->count++] =
+        (struct made_call){call.start[row], call.correlation[row], (uint32_t)call.thread[row]};
     return MP_OK;
-}
-
-static void select_calls(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    reading_select_nothing(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
-                     MP_COLUMN_MASK(call, thread) | MP_COLUMN_MASK(call, start) |
-                         MP_COLUMN_MASK(call, correlation));
 }
 
 static int by_thread_and_start(const void *a, const void *b)
@@ -120,47 +106,40 @@ static enum mp_status meet(struct pass *pass, uint64_t thread, uint64_t time)
     return at == first ? MP_OK : mp_map_put(&pass->next, thread, at);
 }
 
-static enum mp_status take_ranges(void *context, const struct mp_batch *batch)
+static enum mp_status take_range(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    const uint64_t time = mp_nvtx_columns(batch->columns).time[row];
+    const struct nvtx_event event = nvtx_event_at(batch->columns, row, time);
     struct pass *pass = context;
 
-    if (batch->table->id != MP_TABLE_nvtx)
-        return definitions_take(&pass->definitions, batch);
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        struct nvtx_event event = nvtx_event_at(batch->columns, row, CELL(nvtx, time));
-
-        MP_TRY(meet(pass, event.thread, event.time));
-        MP_TRY(nvtx_open_take(&pass->open, &event, NULL));
-    }
-    return MP_OK;
-}
-
-static void select_ranges(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx), UINT32_MAX);
+    MP_TRY(meet(pass, event.thread, event.time));
+    return nvtx_open_take(&pass->open, &event, NULL);
 }
 
 static enum mp_status read_all(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
 {
-    struct reading reading = {.trace = trace,
-                              .what = "the calls",
-                              .context = pass,
-                              .select = select_calls,
-                              .take = take_calls};
+    static const struct reading_table calls[] = {
+        {MP_TABLE_call, MP_MASK(call, thread, start, correlation), .take_row = take_call},
+    };
+    static const struct reading_table ranges[] = {
+        {MP_TABLE_nvtx, NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time), .take_row = take_range},
+    };
+    const struct reading read_calls = {
+        .trace = trace, .what = "the calls", .context = pass, READING_TABLES(calls)};
+    const struct reading read_ranges = {.trace = trace,
+                                        .what = "the ranges",
+                                        .context = pass,
+                                        READING_TABLES(ranges),
+                                        .definitions = &pass->definitions};
     bool found;
 
     MP_TRY(captured_load(&pass->operators->captured, trace, error));
     MP_TRY(reading_has_rows(trace, MP_TABLE_nvtx, &found, error));
     if (!found)
         return MP_OK;
-    MP_TRY(reading_run(&reading, error));
+    MP_TRY(reading_run(&read_calls, error));
     MP_TRY(find_threads(pass));
-    reading.what = "the ranges";
-    reading.select = select_ranges;
-    reading.take = take_ranges;
-    MP_TRY(reading_run(&reading, error));
+    MP_TRY(reading_run(&read_ranges, error));
     for (size_t i = 0; i < pass->count; i++)
         MP_TRY(meet(pass, pass->calls[i].thread, UINT64_MAX));
     return MP_OK;

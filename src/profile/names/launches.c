@@ -52,9 +52,7 @@ static enum mp_status read_directory(struct launches *launches)
     struct mp_chunk chunk;
     enum mp_status status;
 
-    mp_cursor_select(launches->cursor, table,
-                     MP_COLUMN_MASK(kernel, shape) | MP_COLUMN_MASK(kernel, node) |
-                         MP_COLUMN_MASK(kernel, correlation));
+    mp_cursor_select(launches->cursor, table, MP_MASK(kernel, shape, node, correlation));
     while ((status = mp_cursor_next_chunk(launches->cursor, &chunk, false)) == MP_OK) {
         if (chunk.table != table)
             continue;
@@ -108,9 +106,10 @@ void launches_close(struct launches *launches)
 static enum mp_status put_kernels(struct launches *launches, struct kernels *chunk,
                                   const struct mp_batch *batch)
 {
-    const uint64_t *correlations = batch->columns[MP_COLUMN_kernel_correlation];
-    const uint64_t *shapes = batch->columns[MP_COLUMN_kernel_shape];
-    const uint64_t *nodes = batch->columns[MP_COLUMN_kernel_node];
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    const uint64_t *correlations = kernel.correlation;
+    const uint64_t *shapes = kernel.shape;
+    const uint64_t *nodes = kernel.node;
 
     for (uint32_t i = 0; i < batch->rows; i++) {
         if (nodes[i] || !correlations[i] || !shapes[i] || shapes[i] >= MP_MAP_ABSENT ||

@@ -88,7 +88,7 @@ enum mp_status shapes_take(struct shapes *shapes, const struct mp_batch *batch)
 
     if (!is_shape && batch->table->id != MP_TABLE_device)
         return MP_OK;
-    ids = batch->columns[is_shape ? MP_COLUMN_shape_id : MP_COLUMN_device_id];
+    ids = is_shape ? mp_shape_columns(batch->columns).id : mp_device_columns(batch->columns).id;
     for (uint32_t row = 0; row < batch->rows; row++) {
         enum mp_status status = dense_reach(array, ids[row]);
 

@@ -44,14 +44,14 @@ static enum mp_status keep_text(struct pass *pass, uint64_t string, const char *
     return *text ? MP_OK : MP_ERR_MEMORY;
 }
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 /* A parent comes before its path. If the parent was lost, the path becomes an outermost one. */
-static enum mp_status take_path(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_path(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct pass *pass = context;
+    const struct mp_path_columns paths = mp_path_columns(batch->columns);
     struct captured *captured = pass->captured;
-    uint64_t id = CELL(path, id);
-    uint64_t parent = CELL(path, parent);
+    uint64_t id = paths.id[row];
+    uint64_t parent = paths.parent[row];
     const struct captured_path *around;
     struct captured_path path = {.depth = 1, .defined = true};
     enum mp_status status;
@@ -62,8 +62,8 @@ static enum mp_status take_path(struct pass *pass, const struct mp_batch *batch,
     if (status == MP_ERR_LIMIT)
         return MP_OK;
     MP_TRY(status);
-    MP_TRY(keep_text(pass, CELL(path, domain), "[unnamed domain]", &path.domain));
-    MP_TRY(keep_text(pass, CELL(path, name), "[unnamed range]", &path.name));
+    MP_TRY(keep_text(pass, paths.domain[row], "[unnamed domain]", &path.domain));
+    MP_TRY(keep_text(pass, paths.name[row], "[unnamed range]", &path.name));
     if (!path.name)
         path.name = "<unnamed>";
     around = parent < id ? captured_path(captured, (uint32_t)parent) : NULL;
@@ -75,11 +75,13 @@ static enum mp_status take_path(struct pass *pass, const struct mp_batch *batch,
     return MP_OK;
 }
 
-static enum mp_status take_captured(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_captured(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct pass *pass = context;
+    const struct mp_captured_columns captureds = mp_captured_columns(batch->columns);
     struct captured *captured = pass->captured;
-    struct key key = {CELL(captured, graph), CELL(captured, graph_node)};
-    uint64_t path = CELL(captured, path);
+    struct key key = {captureds.graph[row], captureds.graph_node[row]};
+    uint64_t path = captureds.path[row];
     uint32_t id;
 
     if (path > UINT32_MAX || !captured_path(captured, (uint32_t)path))
@@ -90,42 +92,18 @@ static enum mp_status take_captured(struct pass *pass, const struct mp_batch *ba
     if (!id)
         return MP_ERR_MEMORY;
     /* If a node comes twice, the last row counts. */
-    captured->items[id - 1] = (struct captured_node){(uint32_t)path, CELL(captured, thread)};
+    captured->items[id - 1] = (struct captured_node){(uint32_t)path, captureds.thread[row]};
     captured->count = pass->keys.count;
     return MP_OK;
 }
 
-#undef CELL
-
 /* ---- The pass ---- */
 
-static void nvtx_captured_select_columns(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
-                     MP_COLUMN_MASK(string, id) | MP_COLUMN_MASK(string, text));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_node),
-                     MP_COLUMN_MASK(node, id) | MP_COLUMN_MASK(node, graph) |
-                         MP_COLUMN_MASK(node, graph_node));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_path),
-                     MP_COLUMN_MASK(path, id) | MP_COLUMN_MASK(path, parent) |
-                         MP_COLUMN_MASK(path, domain) | MP_COLUMN_MASK(path, name));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_captured),
-                     MP_COLUMN_MASK(captured, graph) | MP_COLUMN_MASK(captured, graph_node) |
-                         MP_COLUMN_MASK(captured, path) | MP_COLUMN_MASK(captured, thread));
-}
-
-static enum mp_status nvtx_captured_take_batch(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-    bool paths = batch->table->id == MP_TABLE_path;
-
-    if (!paths && batch->table->id != MP_TABLE_captured)
-        return definitions_take(&pass->definitions, batch);
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(paths ? take_path(pass, batch, row) : take_captured(pass, batch, row));
-    return MP_OK;
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_path, MP_MASK(path, id, parent, domain, name), .take_row = take_path},
+    {MP_TABLE_captured, MP_MASK(captured, graph, graph_node, path, thread),
+     .take_row = take_captured},
+};
 
 /* Joins the ids of rows of `node` with what was captured; either may come first in the file. */
 static enum mp_status link_nodes(struct pass *pass)
@@ -152,8 +130,9 @@ static enum mp_status load(struct pass *pass, struct mp_trace *trace, struct mp_
         .trace = trace,
         .what = "the captured ranges",
         .context = pass,
-        .select = nvtx_captured_select_columns,
-        .take = nvtx_captured_take_batch,
+        READING_TABLES(tables),
+        .definitions = &pass->definitions,
+        .kept = DEFINITIONS_TEXTS_AND_NODES,
     };
     enum mp_status status;
 

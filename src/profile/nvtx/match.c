@@ -18,15 +18,20 @@ struct nvtx_match_place {
     uint32_t next; /* of the push below, or the next free one; + 1; 0: none */
 };
 
-#define CELL(column) (columns[MP_COLUMN_nvtx_##column][row])
-
 struct nvtx_event nvtx_event_at(const uint64_t *const *columns, uint32_t row, uint64_t time)
 {
-    return (struct nvtx_event){CELL(kind),  CELL(thread), CELL(domain),  CELL(name),
-                               CELL(range), time,         CELL(cut) != 0};
-}
+    const struct mp_nvtx_columns nvtx = mp_nvtx_columns(columns);
 
-#undef CELL
+    return (struct nvtx_event){
+        .kind = nvtx.kind[row],
+        .thread = nvtx.thread[row],
+        .domain = nvtx.domain[row],
+        .name = nvtx.name[row],
+        .range = nvtx.range[row],
+        .time = time,
+        .cut = nvtx.cut[row] != 0,
+    };
+}
 
 bool nvtx_begins(const struct nvtx_event *event)
 {

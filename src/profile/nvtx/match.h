@@ -50,9 +50,7 @@ struct nvtx_match {
 };
 
 /* The columns that nvtx_event_at reads. */
-#define NVTX_EVENT_COLUMNS                                                                         \
-    (MP_COLUMN_MASK(nvtx, thread) | MP_COLUMN_MASK(nvtx, kind) | MP_COLUMN_MASK(nvtx, domain) |    \
-     MP_COLUMN_MASK(nvtx, name) | MP_COLUMN_MASK(nvtx, range) | MP_COLUMN_MASK(nvtx, cut))
+#define NVTX_EVENT_COLUMNS MP_MASK(nvtx, thread, kind, domain, name, range, cut)
 
 /* A row of a batch or of a merge, which knows the time. */
 struct nvtx_event nvtx_event_at(const uint64_t *const *columns, uint32_t row, uint64_t time);

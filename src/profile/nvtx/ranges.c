@@ -165,24 +165,17 @@ static enum mp_status ranges_take_row(struct pass *pass, const struct nvtx_event
     return add_ended(pass, range, event);
 }
 
-static void select_nvtx(struct mp_cursor *cursor, void *context)
+static enum mp_status take_nvtx(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
-                     NVTX_EVENT_COLUMNS | MP_COLUMN_MASK(nvtx, time));
+    const uint64_t time = mp_nvtx_columns(batch->columns).time[row];
+    const struct nvtx_event event = nvtx_event_at(batch->columns, row, time);
+
+    return ranges_take_row(context, &event);
 }
 
-static enum mp_status ranges_take_batch(void *context, const struct mp_batch *batch)
-{
-    const uint64_t *times = batch->columns[MP_COLUMN_nvtx_time];
-
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        const struct nvtx_event event = nvtx_event_at(batch->columns, row, times[row]);
-
-        MP_TRY(ranges_take_row(context, &event));
-    }
-    return MP_OK;
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_nvtx, NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time), .take_row = take_nvtx},
+};
 
 static enum mp_status ranges_run_pass(struct pass *pass, struct mp_trace *trace,
                                       struct mp_error *error)
@@ -191,8 +184,7 @@ static enum mp_status ranges_run_pass(struct pass *pass, struct mp_trace *trace,
         .trace = trace,
         .what = "the NVTX ranges",
         .context = pass,
-        .select = select_nvtx,
-        .take = ranges_take_batch,
+        READING_TABLES(tables),
     };
 
     return reading_run(&reading, error);

@@ -28,8 +28,6 @@ struct pass {
     struct natives natives;
 };
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 /* The item with this id; NULL, with MP_OK, for an id that the file does not justify. */
 static enum mp_status reach(struct dense *array, uint64_t id, void **item)
 {
@@ -44,64 +42,72 @@ static uint32_t small(uint64_t value)
     return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-static enum mp_status take_code(struct call_stacks *stacks, const struct mp_batch *batch,
-                                uint32_t row)
+static enum mp_status take_code(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct call_stacks *stacks = ((struct pass *)context)->stacks;
+    const struct mp_code_columns code = mp_code_columns(batch->columns);
     void *item;
 
-    MP_TRY(reach(&stacks->codes, CELL(code, id), &item));
+    MP_TRY(reach(&stacks->codes, code.id[row], &item));
     if (item)
         *(struct stack_code *)item =
-            (struct stack_code){definitions_text(&stacks->definitions, CELL(code, name)),
-                                definitions_text(&stacks->definitions, CELL(code, file))};
+            (struct stack_code){definitions_text(&stacks->definitions, code.name[row]),
+                                definitions_text(&stacks->definitions, code.file[row])};
     return MP_OK;
 }
 
-static enum mp_status take_module(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_module(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct pass *pass = context;
+    const struct mp_module_columns module = mp_module_columns(batch->columns);
     const struct definitions *definitions = &pass->stacks->definitions;
     void *item;
 
-    MP_TRY(reach(&pass->natives.modules, CELL(module, id), &item));
+    MP_TRY(reach(&pass->natives.modules, module.id[row], &item));
     if (item)
         *(struct native_module *)item =
-            (struct native_module){definitions_text(definitions, CELL(module, path)),
-                                   definitions_text(definitions, CELL(module, build_id))};
+            (struct native_module){definitions_text(definitions, module.path[row]),
+                                   definitions_text(definitions, module.build_id[row])};
     return MP_OK;
 }
 
 static enum mp_status take_native(struct natives *natives, const struct mp_batch *batch,
                                   uint32_t row)
 {
+    const struct mp_frame_columns frame = mp_frame_columns(batch->columns);
+
     MP_TRY(mp_reserve((void **)&natives->frames, natives->count, &natives->capacity,
                       sizeof *natives->frames));
-    natives->frames[natives->count++] = (struct native_frame){
-        small(CELL(frame, id)), small(CELL(frame, module)), CELL(frame, address)};
+    natives->frames[natives->count++] =
+        (struct native_frame){small(frame.id[row]), small(frame.module[row]), frame.address[row]};
     return MP_OK;
 }
 
-static enum mp_status take_frame(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_frame(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct pass *pass = context;
+    const struct mp_frame_columns frame = mp_frame_columns(batch->columns);
     void *item;
 
-    MP_TRY(reach(&pass->stacks->frames, CELL(frame, id), &item));
+    MP_TRY(reach(&pass->stacks->frames, frame.id[row], &item));
     if (!item)
         return MP_OK;
     *(struct stack_frame *)item = (struct stack_frame){
-        .kind = small(CELL(frame, kind)),
-        .code = small(CELL(frame, code)),
-        .line = small(CELL(frame, line)),
+        .kind = small(frame.kind[row]),
+        .code = small(frame.code[row]),
+        .line = small(frame.line[row]),
     };
-    return CELL(frame, kind) == MP_frame_kind_native ? take_native(&pass->natives, batch, row)
-                                                     : MP_OK;
+    return frame.kind[row] == MP_frame_kind_native ? take_native(&pass->natives, batch, row)
+                                                   : MP_OK;
 }
 
 /* A caller comes before its stack. If it was lost, the stack becomes an outermost one. */
-static enum mp_status take_stack(struct call_stacks *stacks, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status take_stack(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t id = CELL(stack, id);
-    uint64_t caller = CELL(stack, caller);
+    struct call_stacks *stacks = ((struct pass *)context)->stacks;
+    const struct mp_stack_columns stack = mp_stack_columns(batch->columns);
+    uint64_t id = stack.id[row];
+    uint64_t caller = stack.caller[row];
     const struct stack_link *below;
     void *item;
 
@@ -113,26 +119,29 @@ static enum mp_status take_stack(struct call_stacks *stacks, const struct mp_bat
         below = NULL;
     *(struct stack_link *)item = (struct stack_link){
         .caller = below ? (uint32_t)caller : 0,
-        .frame = small(CELL(stack, frame)),
+        .frame = small(stack.frame[row]),
         .depth = below ? below->depth + 1 : 1,
     };
     return MP_OK;
 }
 
-static enum mp_status take_call(struct call_stacks *stacks, const struct mp_batch *batch,
-                                uint32_t row)
+static enum mp_status take_call(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t stack = CELL(call, stack);
+    struct call_stacks *stacks = ((struct pass *)context)->stacks;
+    const struct mp_call_columns call = mp_call_columns(batch->columns);
+    uint64_t stack = call.stack[row];
 
-    return stack && stack < UINT32_MAX && CELL(call, correlation)
-               ? mp_map_put(&stacks->calls, CELL(call, correlation), (uint32_t)stack)
+    return stack && stack < UINT32_MAX && call.correlation[row]
+               ? mp_map_put(&stacks->calls, call.correlation[row], (uint32_t)stack)
                : MP_OK;
 }
 
-static enum mp_status take_captured(struct made *made, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_captured(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    struct node_key key = {CELL(captured, graph), CELL(captured, graph_node)};
-    uint32_t stack = small(CELL(captured, stack));
+    struct made *made = &((struct pass *)context)->made;
+    const struct mp_captured_columns captured = mp_captured_columns(batch->columns);
+    struct node_key key = {captured.graph[row], captured.graph_node[row]};
+    uint32_t stack = small(captured.stack[row]);
     uint32_t id;
 
     if (!stack)
@@ -145,55 +154,14 @@ static enum mp_status take_captured(struct made *made, const struct mp_batch *ba
     return MP_OK;
 }
 
-#undef CELL
-
-static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
-{
-    switch (batch->table->id) {
-    case MP_TABLE_code:
-        return take_code(pass->stacks, batch, row);
-    case MP_TABLE_frame:
-        return take_frame(pass, batch, row);
-    case MP_TABLE_module:
-        return take_module(pass, batch, row);
-    case MP_TABLE_stack:
-        return take_stack(pass->stacks, batch, row);
-    case MP_TABLE_call:
-        return take_call(pass->stacks, batch, row);
-    default:
-        return take_captured(&pass->made, batch, row);
-    }
-}
-
-static enum mp_status call_stacks_take_batch(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-
-    if (batch->table->id == MP_TABLE_string || batch->table->id == MP_TABLE_node)
-        return definitions_take(&pass->stacks->definitions, batch);
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(take_row(pass, batch, row));
-    return MP_OK;
-}
-
-#define MASK(table, column) MP_COLUMN_MASK(table, column)
-
-static void call_stacks_select(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
-                     MASK(string, id) | MASK(string, text));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_node),
-                     MASK(node, id) | MASK(node, graph) | MASK(node, graph_node));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_code), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_frame), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_module), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_stack), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
-                     MASK(call, correlation) | MASK(call, stack));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_captured),
-                     MASK(captured, graph) | MASK(captured, graph_node) | MASK(captured, stack));
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_code, MP_ALL_COLUMNS, .take_row = take_code},
+    {MP_TABLE_frame, MP_ALL_COLUMNS, .take_row = take_frame},
+    {MP_TABLE_module, MP_ALL_COLUMNS, .take_row = take_module},
+    {MP_TABLE_stack, MP_ALL_COLUMNS, .take_row = take_stack},
+    {MP_TABLE_call, MP_MASK(call, correlation, stack), .take_row = take_call},
+    {MP_TABLE_captured, MP_MASK(captured, graph, graph_node, stack), .take_row = take_captured},
+};
 
 /* Either of a node and its maker may come first in the file. */
 static enum mp_status link_nodes(struct pass *pass)
@@ -220,8 +188,9 @@ static enum mp_status load(struct pass *pass, struct mp_trace *trace, struct mp_
         .trace = trace,
         .what = "the stacks",
         .context = pass,
-        .select = call_stacks_select,
-        .take = call_stacks_take_batch,
+        READING_TABLES(tables),
+        .definitions = &pass->stacks->definitions,
+        .kept = DEFINITIONS_TEXTS_AND_NODES,
     };
 
     MP_TRY(reading_run(&reading, error));

@@ -9,37 +9,31 @@
 
 #include "base/poison.h"
 
-#define CELL(column) (batch->columns[MP_COLUMN_host_sample_##column][row])
-
 static uint32_t small(uint64_t value)
 {
     return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-static enum mp_status take(void *context, const struct mp_batch *batch)
+static enum mp_status take(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    const struct mp_host_sample_columns sample = mp_host_sample_columns(batch->columns);
     struct host_samples *samples = context;
 
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        MP_TRY(mp_reserve((void **)&samples->items, samples->count, &samples->capacity,
-                          sizeof *samples->items));
-        samples->items[samples->count++] = (struct host_sample){
-            .time = CELL(time),
-            .computing = CELL(computing),
-            .thread = small(CELL(thread)),
-            .stack = small(CELL(stack)),
-            .gil = small(CELL(gil)),
-        };
-    }
+    MP_TRY(mp_reserve((void **)&samples->items, samples->count, &samples->capacity,
+                      sizeof *samples->items));
+    samples->items[samples->count++] = (struct host_sample){
+        .time = sample.time[row],
+        .computing = sample.computing[row],
+        .thread = small(sample.thread[row]),
+        .stack = small(sample.stack[row]),
+        .gil = small(sample.gil[row]),
+    };
     return MP_OK;
 }
 
-static void choose(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    reading_select_nothing(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_host_sample), UINT32_MAX);
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_host_sample, MP_ALL_COLUMNS, .take_row = take},
+};
 
 static int by_thread_and_time(const void *a, const void *b)
 {
@@ -54,7 +48,7 @@ enum mp_status host_samples_load(struct host_samples *samples, struct mp_trace *
                                  struct mp_error *error)
 {
     const struct reading reading = {
-        .trace = trace, .what = "the samples", .context = samples, .select = choose, .take = take};
+        .trace = trace, .what = "the samples", .context = samples, READING_TABLES(tables)};
 
     *samples = (struct host_samples){.count = 0};
     MP_TRY(reading_run(&reading, error));

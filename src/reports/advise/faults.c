@@ -29,8 +29,7 @@ static void faults_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified),
-                     MP_COLUMN_MASK(unified, kind) | MP_COLUMN_MASK(unified, value) |
-                         MP_COLUMN_MASK(unified, start) | MP_COLUMN_MASK(unified, duration));
+                     MP_MASK(unified, kind, value, start, duration));
 }
 
 /* The first iteration that counts and is open at that time; NULL: none. Iterations are in order of
@@ -63,20 +62,19 @@ static enum mp_status add_span(struct pass *pass, uint64_t begin, uint64_t end, 
     return MP_OK;
 }
 
-#define CELL(column) (batch->columns[MP_COLUMN_unified_##column][row])
-
 static enum mp_status faults_take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t kind = CELL(kind);
-    uint64_t begin = CELL(start);
+    const struct mp_unified_columns unified = mp_unified_columns(batch->columns);
+    uint64_t kind = unified.kind[row];
+    uint64_t begin = unified.start[row];
     const struct iteration *iteration = open_at(pass->advise, begin);
 
-    if (!iteration || !begin || CELL(duration) > INT64_MAX - begin)
+    if (!iteration || !begin || unified.duration[row] > INT64_MAX - begin)
         return MP_OK;
     if (kind == MP_unified_kind_bytes_HtoD || kind == MP_unified_kind_bytes_DtoH ||
         kind == MP_unified_kind_bytes_DtoD) {
         pass->migrations++;
-        pass->bytes += CELL(value);
+        pass->bytes += unified.value[row];
     } else if (kind == MP_unified_kind_gpu_page_fault) {
         pass->fault_groups++;
     } else if (kind == MP_unified_kind_cpu_page_fault) {
@@ -84,10 +82,8 @@ static enum mp_status faults_take_row(struct pass *pass, const struct mp_batch *
     } else {
         return MP_OK;
     }
-    return add_span(pass, begin, begin + CELL(duration), iteration->end);
+    return add_span(pass, begin, begin + unified.duration[row], iteration->end);
 }
-
-#undef CELL
 
 static enum mp_status faults_take_batch(void *context, const struct mp_batch *batch)
 {

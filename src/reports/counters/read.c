@@ -9,8 +9,7 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-#define UNNAMED             "[unnamed kernel]"
+#define UNNAMED "[unnamed kernel]"
 
 enum { KEY_KERNEL = 1, KEY_COPY, KEY_SET, KEY_GRAPH };
 
@@ -36,22 +35,23 @@ static enum mp_status find_set(struct counters_pass *pass, uint64_t device, enum
 static enum mp_status take_counter(struct counters_pass *pass, const struct mp_batch *batch,
                                    uint32_t row)
 {
+    const struct mp_counter_columns counters = mp_counter_columns(batch->columns);
     struct counters_result *result = pass->result;
     const struct definitions *definitions = &result->definitions;
-    uint64_t by = CELL(counter, source), unit = CELL(counter, unit), step = CELL(counter, step);
+    uint64_t by = counters.source[row], unit = counters.unit[row], step = counters.step[row];
     struct counters_counter counter = {
-        .device = CELL(counter, device),
-        .name = definitions_text(definitions, CELL(counter, name)),
+        .device = counters.device[row],
+        .name = definitions_text(definitions, counters.name[row]),
         .by = by <= SAMPLED_BY_NVML ? (enum sampled_by)by : SAMPLED_BY_NOBODY,
         .unit = unit <= METRIC_UNIT_CELSIUS ? (enum metric_unit)unit : METRIC_UNIT_NONE,
-        .interval = CELL(counter, interval),
-        .expression = definitions_text(definitions, CELL(counter, expression)),
-        .note = definitions_text(definitions, CELL(counter, note)),
+        .interval = counters.interval[row],
+        .expression = definitions_text(definitions, counters.expression[row]),
+        .note = definitions_text(definitions, counters.note[row]),
     };
     struct sample_set *set;
     size_t at;
 
-    if (mp_map_get(&pass->places, CELL(counter, id)) != MP_MAP_ABSENT ||
+    if (mp_map_get(&pass->places, counters.id[row]) != MP_MAP_ABSENT ||
         result->counter_count == COUNTERS_MAX)
         return MP_OK;
     if (!counter.name)
@@ -61,7 +61,7 @@ static enum mp_status take_counter(struct counters_pass *pass, const struct mp_b
                       sizeof *result->counters));
     MP_TRY(find_set(pass, counter.device, counter.by, &at));
     set = &pass->sets[at];
-    MP_TRY(mp_map_put(&pass->places, CELL(counter, id), (uint32_t)(at << 8 | set->width)));
+    MP_TRY(mp_map_put(&pass->places, counters.id[row], (uint32_t)(at << 8 | set->width)));
     set->counters[set->width++] = result->counter_count;
     for (size_t i = 0; i < result->counter_count; i++)
         counter.place += result->counters[i].device == counter.device;
@@ -114,9 +114,10 @@ static bool in_range(const struct counters_pass *pass, enum sampled_by by, uint6
 static enum mp_status take_sample(struct counters_pass *pass, const struct mp_batch *batch,
                                   uint32_t row)
 {
-    uint32_t place = mp_map_get(&pass->places, CELL(sample, counter));
-    uint64_t end = CELL(sample, time), length = CELL(sample, length);
-    uint64_t value = CELL(sample, value);
+    const struct mp_sample_columns sample = mp_sample_columns(batch->columns);
+    uint32_t place = mp_map_get(&pass->places, sample.counter[row]);
+    uint64_t end = sample.time[row], length = sample.length[row];
+    uint64_t value = sample.value[row];
     struct sample_set *set;
 
     if (place == MP_MAP_ABSENT) {
@@ -213,14 +214,16 @@ static bool is_wanted(const struct counters_pass *pass, uint64_t correlation, ui
 
 static enum mp_status take_kernels(struct counters_pass *pass, const struct mp_batch *batch)
 {
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint32_t group;
 
-        if (!is_wanted(pass, CELL(kernel, correlation), CELL(kernel, start)))
+        if (!is_wanted(pass, kernel.correlation[row], kernel.start[row]))
             continue;
-        MP_TRY(kernel_group(pass, CELL(kernel, shape), &group));
-        MP_TRY(counters_add_piece(pass, CELL(kernel, stream), CELL(kernel, start),
-                                  CELL(kernel, duration), group));
+        MP_TRY(kernel_group(pass, kernel.shape[row], &group));
+        MP_TRY(counters_add_piece(pass, kernel.stream[row], kernel.start[row], kernel.duration[row],
+                                  group));
     }
     return MP_OK;
 }
@@ -240,49 +243,52 @@ static enum mp_status text_group(struct counters_pass *pass, uint64_t key, const
 
 static enum mp_status take_copies(struct counters_pass *pass, const struct mp_batch *batch)
 {
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
     char text[NAMES_BYTES];
 
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t kind = CELL(copy, kind);
+        uint64_t kind = copy.kind[row];
         uint32_t group;
 
-        if (!is_wanted(pass, CELL(copy, correlation), CELL(copy, start)))
+        if (!is_wanted(pass, copy.correlation[row], copy.start[row]))
             continue;
         MP_TRY(text_group(pass, KEY_COPY | kind << 3, names_copy(kind, text, sizeof text), &group));
-        MP_TRY(counters_add_piece(pass, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
-                                  group));
+        MP_TRY(
+            counters_add_piece(pass, copy.stream[row], copy.start[row], copy.duration[row], group));
     }
     return MP_OK;
 }
 
 static enum mp_status take_sets(struct counters_pass *pass, const struct mp_batch *batch)
 {
+    const struct mp_set_columns set = mp_set_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint32_t group;
 
-        if (!is_wanted(pass, CELL(set, correlation), CELL(set, start)))
+        if (!is_wanted(pass, set.correlation[row], set.start[row]))
             continue;
         MP_TRY(counters_group(pass, KEY_SET, "[CUDA memset]", &group));
-        MP_TRY(counters_add_piece(pass, CELL(set, stream), CELL(set, start), CELL(set, duration),
-                                  group));
+        MP_TRY(counters_add_piece(pass, set.stream[row], set.start[row], set.duration[row], group));
     }
     return MP_OK;
 }
 
 static enum mp_status take_graphs(struct counters_pass *pass, const struct mp_batch *batch)
 {
+    const struct mp_graph_columns graphs = mp_graph_columns(batch->columns);
     char text[NAMES_BYTES];
 
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t graph = CELL(graph, graph);
+        uint64_t graph = graphs.graph[row];
         uint32_t group;
 
-        if (!is_wanted(pass, CELL(graph, correlation), CELL(graph, start)))
+        if (!is_wanted(pass, graphs.correlation[row], graphs.start[row]))
             continue;
         MP_TRY(text_group(pass, KEY_GRAPH | graph << 3, names_graph(graph, text, sizeof text),
                           &group));
-        MP_TRY(counters_add_piece(pass, CELL(graph, stream), CELL(graph, start),
-                                  CELL(graph, duration), group));
+        MP_TRY(counters_add_piece(pass, graphs.stream[row], graphs.start[row], graphs.duration[row],
+                                  group));
     }
     return MP_OK;
 }

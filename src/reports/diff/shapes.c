@@ -19,40 +19,35 @@ struct shape {
     bool defined;
 };
 
-#define BIT(column) (1u << MP_COLUMN_shape_##column)
-
-static void select_shapes(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape),
-                     BIT(id) | BIT(grid_x) | BIT(grid_y) | BIT(grid_z) | BIT(block_x) |
-                         BIT(block_y) | BIT(block_z) | BIT(dynamic_shared_memory));
-}
-
-#define CELL(column) ((uint32_t)batch->columns[MP_COLUMN_shape_##column][row])
-
 static enum mp_status take_shapes(void *context, const struct mp_batch *batch)
 {
+    const struct mp_shape_columns shape = mp_shape_columns(batch->columns);
     struct diff_shapes *shapes = context;
 
-    if (batch->table->id != MP_TABLE_shape)
-        return MP_OK;
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t id = batch->columns[MP_COLUMN_shape_id][row];
+        uint64_t id = shape.id[row];
         enum mp_status status = dense_reach(&shapes->shapes, id);
 
         if (status == MP_ERR_LIMIT)
             continue;
         MP_TRY(status);
         *(struct shape *)dense_at(&shapes->shapes, id) = (struct shape){
-            .grid = {CELL(grid_x), CELL(grid_y), CELL(grid_z)},
-            .block = {CELL(block_x), CELL(block_y), CELL(block_z)},
-            .shared = CELL(dynamic_shared_memory),
+            .grid = {(uint32_t)shape.grid_x[row], (uint32_t)shape.grid_y[row],
+                     (uint32_t)shape.grid_z[row]},
+            .block = {(uint32_t)shape.block_x[row], (uint32_t)shape.block_y[row],
+                      (uint32_t)shape.block_z[row]},
+            .shared = (uint32_t)shape.dynamic_shared_memory[row],
             .defined = true,
         };
     }
     return MP_OK;
 }
+
+static const struct reading_table tables[] = {
+    {MP_TABLE_shape,
+     MP_MASK(shape, id, grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared_memory),
+     .take = take_shapes},
+};
 
 enum mp_status diff_shapes_load(struct diff_shapes *shapes, struct mp_trace *trace,
                                 struct mp_error *error)
@@ -61,8 +56,7 @@ enum mp_status diff_shapes_load(struct diff_shapes *shapes, struct mp_trace *tra
         .trace = trace,
         .what = "the launch shapes",
         .context = shapes,
-        .select = select_shapes,
-        .take = take_shapes,
+        READING_TABLES(tables),
     };
 
     dense_init(&shapes->shapes, sizeof(struct shape), definitions_limit(trace));

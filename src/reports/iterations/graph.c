@@ -85,13 +85,11 @@ static enum mp_status see(struct pass *pass, uint64_t id, uint64_t start, uint64
     return MP_OK;
 }
 
-#define COLUMNS(table)                                                                             \
-    MP_COLUMN_MASK(table, start) | MP_COLUMN_MASK(table, duration) |                               \
-        MP_COLUMN_MASK(table, correlation)
+#define COLUMNS(table)        MP_MASK(table, start, duration) | MP_MASK(table, correlation)
 #define COLUMN(table, column) MP_COLUMN_##table##_##column
 #define NODE_TABLE(table)                                                                          \
     {                                                                                              \
-        MP_TABLE_##table, COLUMNS(table) | MP_COLUMN_MASK(table, node), COLUMN(table, start),      \
+        MP_TABLE_##table, COLUMNS(table) | MP_MASK(table, node), COLUMN(table, start),             \
             COLUMN(table, duration), COLUMN(table, correlation), COLUMN(table, node), true         \
     }
 static const struct {
@@ -104,7 +102,7 @@ static const struct {
     NODE_TABLE(kernel),
     NODE_TABLE(copy),
     NODE_TABLE(set),
-    {MP_TABLE_graph, COLUMNS(graph) | MP_COLUMN_MASK(graph, graph), COLUMN(graph, start),
+    {MP_TABLE_graph, COLUMNS(graph) | MP_MASK(graph, graph), COLUMN(graph, start),
      COLUMN(graph, duration), COLUMN(graph, correlation), COLUMN(graph, graph), false},
 };
 #undef NODE_TABLE

@@ -111,8 +111,6 @@ static enum mp_status check_domain(const struct layers_pass *pass, struct mp_err
 
 enum { TABLE_NVTX, TABLE_CALL, TABLES };
 
-#define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->row])
-
 static enum mp_status take_event(struct layers_pass *pass, const struct merge_row *row)
 {
     const struct nvtx_event event = nvtx_event_at(row->columns, row->row, row->time);
@@ -122,8 +120,9 @@ static enum mp_status take_event(struct layers_pass *pass, const struct merge_ro
 
 static enum mp_status layers_take_call(struct layers_pass *pass, const struct merge_row *row)
 {
-    struct nvtx_call call = {.correlation = CELL(call, correlation),
-                             .duration = CELL(call, duration)};
+    const struct mp_call_columns calls = mp_call_columns(row->columns);
+    struct nvtx_call call = {.correlation = calls.correlation[row->row],
+                             .duration = calls.duration[row->row]};
 
     if (!call.correlation)
         return MP_OK;
@@ -131,11 +130,9 @@ static enum mp_status layers_take_call(struct layers_pass *pass, const struct me
         pass->result->quality.reversed_times++;
         return MP_OK;
     }
-    MP_TRY(layer_open_find(&pass->open, CELL(call, thread), &call.node));
+    MP_TRY(layer_open_find(&pass->open, calls.thread[row->row], &call.node));
     return nvtx_calls_add(&pass->calls, &call);
 }
-
-#undef CELL
 
 static enum mp_status open_merge(struct layers_pass *pass, struct merge **merge,
                                  struct mp_error *error)
@@ -144,8 +141,7 @@ static enum mp_status open_merge(struct layers_pass *pass, struct merge **merge,
     const struct merge_table tables[TABLES] = {
         [TABLE_NVTX] = {mp_table_by_id(MP_TABLE_nvtx), MP_COLUMN_nvtx_time, NVTX_EVENT_COLUMNS},
         [TABLE_CALL] = {mp_table_by_id(MP_TABLE_call), MP_COLUMN_call_start,
-                        MP_COLUMN_MASK(call, thread) | MP_COLUMN_MASK(call, duration) |
-                            MP_COLUMN_MASK(call, correlation)},
+                        MP_MASK(call, thread, duration, correlation)},
     };
 
     return merge_open(pass->trace, tables, TABLES, merge, error);

@@ -36,19 +36,18 @@ struct pass {
 
 /* ---- Reading ---- */
 
-#define CELL(column) (batch->columns[MP_COLUMN_kernel_##column][row])
-
 static enum mp_status positions_take_row(struct pass *pass, const struct mp_batch *batch,
                                          uint32_t row)
 {
-    uint64_t start = CELL(start);
-    uint64_t shape = CELL(shape);
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    uint64_t start = kernel.start[row];
+    uint64_t shape = kernel.shape[row];
     size_t count = pass->count;
 
-    if ((pass->range && !range_has_work(pass->range, CELL(correlation), start)) ||
-        !layers_are_inside(pass->found, CELL(correlation)))
+    if ((pass->range && !range_has_work(pass->range, kernel.correlation[row], start)) ||
+        !layers_are_inside(pass->found, kernel.correlation[row]))
         return MP_OK;
-    if (!start || start > INT64_MAX || CELL(duration) > INT64_MAX - start) {
+    if (!start || start > INT64_MAX || kernel.duration[row] > INT64_MAX - start) {
         pass->names->quality->unknown_times += !start;
         pass->names->quality->reversed_times += start != 0;
         return MP_OK;
@@ -60,21 +59,18 @@ static enum mp_status positions_take_row(struct pass *pass, const struct mp_batc
     MP_TRY(mp_reserve((void **)&pass->durations, count, &pass->duration_capacity,
                       sizeof *pass->durations));
     MP_TRY(mp_reserve((void **)&pass->shapes, count, &pass->shape_capacity, sizeof *pass->shapes));
-    pass->launches[count] = (struct launch){CELL(correlation), start};
-    pass->durations[count] = CELL(duration);
+    pass->launches[count] = (struct launch){kernel.correlation[row], start};
+    pass->durations[count] = kernel.duration[row];
     pass->shapes[count] = shape < UINT32_MAX ? (uint32_t)shape : UINT32_MAX;
     pass->count++;
     return MP_OK;
 }
 
-#undef CELL
-
 static void positions_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
-                     MP_COLUMN_MASK(kernel, shape) | MP_COLUMN_MASK(kernel, start) |
-                         MP_COLUMN_MASK(kernel, duration) | MP_COLUMN_MASK(kernel, correlation));
+                     MP_MASK(kernel, shape, start, duration, correlation));
 }
 
 static enum mp_status positions_take_batch(void *context, const struct mp_batch *batch)

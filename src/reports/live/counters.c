@@ -8,27 +8,27 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 enum mp_status live_take_counters(struct live *live, const struct mp_batch *batch)
 {
+    const struct mp_counter_columns counters = mp_counter_columns(batch->columns);
+
     if (!live->counters)
         live->counters = calloc(LIVE_MAX_COUNTERS, sizeof *live->counters);
     if (!live->counters)
         return MP_ERR_MEMORY;
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t id = CELL(counter, id), unit = CELL(counter, unit), step = CELL(counter, step);
+        uint64_t id = counters.id[row], unit = counters.unit[row], step = counters.step[row];
         struct live_counter *counter = &live->counters[id % LIVE_MAX_COUNTERS];
 
         if (id >= LIVE_MAX_COUNTERS)
             continue;
         *counter = (struct live_counter){
-            .device = CELL(counter, device),
-            .name = CELL(counter, name),
+            .device = counters.device[row],
+            .name = counters.name[row],
             .unit = unit <= METRIC_UNIT_CELSIUS ? (enum metric_unit)unit : METRIC_UNIT_NONE,
             .mean = (double)NAN};
         memcpy(&counter->step, &step, sizeof step);
-        if (CELL(counter, source))
+        if (counters.source[row])
             live_device_reach(live, counter->device);
     }
     return MP_OK;
@@ -36,13 +36,15 @@ enum mp_status live_take_counters(struct live *live, const struct mp_batch *batc
 
 void live_take_samples(struct live *live, const struct mp_batch *batch)
 {
+    const struct mp_sample_columns sample = mp_sample_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows && live->counters; row++) {
-        uint64_t id = CELL(sample, counter);
-        double length = (double)CELL(sample, length), value;
+        uint64_t id = sample.counter[row];
+        double length = (double)sample.length[row], value;
 
         if (id >= LIVE_MAX_COUNTERS || !live->counters[id].name)
             continue;
-        value = sampled_unpack(CELL(sample, value), live->counters[id].step);
+        value = sampled_unpack(sample.value[row], live->counters[id].step);
         if (!isfinite(value))
             continue;
         live->counters[id].sum += value * length;

@@ -218,12 +218,12 @@ static void take_ended(struct live *live, const struct nvtx_open_range *ended, u
 
 /* ---- Rows ---- */
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 enum mp_status live_take_nvtx(struct live *live, const struct mp_batch *batch)
 {
+    const struct mp_nvtx_columns nvtx = mp_nvtx_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t time = CELL(nvtx, time);
+        uint64_t time = nvtx.time[row];
         const struct nvtx_event event = nvtx_event_at(batch->columns, row, time);
         struct nvtx_open_range ended;
 
@@ -238,16 +238,16 @@ enum mp_status live_take_nvtx(struct live *live, const struct mp_batch *batch)
 
 void live_take_calls(struct live *live, const struct mp_batch *batch)
 {
+    const struct mp_call_columns calls = mp_call_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t correlation = CELL(call, correlation);
+        uint64_t correlation = calls.correlation[row];
         struct live_call *call = &live->calls[correlation & (CALLS - 1)];
 
         if (correlation && call->correlation != correlation)
-            *call = (struct live_call){correlation, CELL(call, start), CELL(call, thread)};
+            *call = (struct live_call){correlation, calls.start[row], calls.thread[row]};
     }
 }
-
-#undef CELL
 
 /* ---- Work and its layer ---- */
 

@@ -43,8 +43,6 @@ void live_grow(struct live *live, const struct mp_trace *trace)
     live->quality.counters.limit = definitions_limit(trace);
 }
 
-#define M(table, column) MP_COLUMN_MASK(table, column)
-
 void live_select(struct mp_cursor *cursor)
 {
     size_t count;
@@ -55,26 +53,22 @@ void live_select(struct mp_cursor *cursor)
     definitions_select(cursor, false);
     quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
-                     M(kernel, stream) | M(kernel, shape) | M(kernel, start) | M(kernel, duration) |
-                         M(kernel, correlation));
+                     MP_MASK(kernel, stream, shape, start, duration, correlation));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_copy),
-                     M(copy, stream) | M(copy, kind) | M(copy, bytes) | M(copy, start) |
-                         M(copy, duration) | M(copy, correlation) | M(copy, count));
+                     MP_MASK(copy, stream, kind, bytes, start, duration, correlation, count));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_set),
-                     M(set, stream) | M(set, start) | M(set, duration) | M(set, correlation));
+                     MP_MASK(set, stream, start, duration, correlation));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
-                     M(call, thread) | M(call, start) | M(call, correlation));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx), NVTX_EVENT_COLUMNS | M(nvtx, time));
+                     MP_MASK(call, thread, start, correlation));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
+                     NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample),
-                     M(sample, counter) | M(sample, length) | M(sample, value));
+                     MP_MASK(sample, counter, length, value));
     /* A graph launch as a whole (MINIPROF_CUDA_GRAPH=graph) keeps its device busy. */
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_graph),
-                     M(graph, stream) | M(graph, start) | M(graph, duration) |
-                         M(graph, correlation));
+                     MP_MASK(graph, stream, start, duration, correlation));
 }
-
-#undef M
 
 /* ---- Sums ---- */
 
@@ -168,17 +162,15 @@ static enum mp_status live_note_work(struct live *live, uint64_t stream, uint64_
     return live_take_work(live, correlation, ns);
 }
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 static enum mp_status take_kernel(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t ns = CELL(kernel, duration);
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    uint64_t ns = kernel.duration[row];
 
-    if (!take_times(live, CELL(kernel, start), ns))
+    if (!take_times(live, kernel.start[row], ns))
         return MP_OK;
-    MP_TRY(add_kernel(live, CELL(kernel, shape), ns));
-    return live_note_work(live, CELL(kernel, stream), CELL(kernel, start), ns,
-                          CELL(kernel, correlation));
+    MP_TRY(add_kernel(live, kernel.shape[row], ns));
+    return live_note_work(live, kernel.stream[row], kernel.start[row], ns, kernel.correlation[row]);
 }
 
 static enum live_direction direction_of(uint64_t kind)
@@ -197,36 +189,39 @@ static enum live_direction direction_of(uint64_t kind)
 
 static enum mp_status take_copy(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
-    struct live_copies *copies = &live->copies[direction_of(CELL(copy, kind))];
-    uint64_t count = CELL(copy, count) ? CELL(copy, count) : 1;
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
+    struct live_copies *copies = &live->copies[direction_of(copy.kind[row])];
+    uint64_t count = copy.count[row] ? copy.count[row] : 1;
 
-    if (!take_times(live, CELL(copy, start), CELL(copy, duration)))
+    if (!take_times(live, copy.start[row], copy.duration[row]))
         return MP_OK;
     copies->count += count;
     copies->last_count += count;
-    copies->bytes += CELL(copy, bytes);
-    copies->last_bytes += CELL(copy, bytes);
-    return live_note_work(live, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
-                          CELL(copy, correlation));
+    copies->bytes += copy.bytes[row];
+    copies->last_bytes += copy.bytes[row];
+    return live_note_work(live, copy.stream[row], copy.start[row], copy.duration[row],
+                          copy.correlation[row]);
 }
 
 static enum mp_status take_set(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
-    if (!take_times(live, CELL(set, start), CELL(set, duration)))
+    const struct mp_set_columns set = mp_set_columns(batch->columns);
+
+    if (!take_times(live, set.start[row], set.duration[row]))
         return MP_OK;
-    return live_note_work(live, CELL(set, stream), CELL(set, start), CELL(set, duration),
-                          CELL(set, correlation));
+    return live_note_work(live, set.stream[row], set.start[row], set.duration[row],
+                          set.correlation[row]);
 }
 
 static enum mp_status take_graph(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
-    if (!take_times(live, CELL(graph, start), CELL(graph, duration)))
-        return MP_OK;
-    return live_note_work(live, CELL(graph, stream), CELL(graph, start), CELL(graph, duration),
-                          CELL(graph, correlation));
-}
+    const struct mp_graph_columns graph = mp_graph_columns(batch->columns);
 
-#undef CELL
+    if (!take_times(live, graph.start[row], graph.duration[row]))
+        return MP_OK;
+    return live_note_work(live, graph.stream[row], graph.start[row], graph.duration[row],
+                          graph.correlation[row]);
+}
 
 static enum mp_status live_each_row(struct live *live, const struct mp_batch *batch,
                                     enum mp_status (*take)(struct live *, const struct mp_batch *,

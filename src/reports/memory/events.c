@@ -61,18 +61,17 @@ static void select_head(struct mp_cursor *cursor, void *context)
     (void)context;
     definitions_select(cursor, false);
     quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_capture),
-                     MP_COLUMN_MASK(capture, kind) | MP_COLUMN_MASK(capture, reason));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_capture), MP_MASK(capture, kind, reason));
 }
 
 static enum mp_status take_head(void *context, const struct mp_batch *batch)
 {
+    const struct mp_capture_columns capture = mp_capture_columns(batch->columns);
     const struct head *head = context;
 
     for (uint32_t row = 0; batch->table->id == MP_TABLE_capture && row < batch->rows; row++)
-        head->events->reached_end =
-            batch->columns[MP_COLUMN_capture_kind][row] == MP_capture_kind_end &&
-            batch->columns[MP_COLUMN_capture_reason][row] == MP_capture_reason_end_of_process;
+        head->events->reached_end = capture.kind[row] == MP_capture_kind_end &&
+                                    capture.reason[row] == MP_capture_reason_end_of_process;
     MP_TRY(definitions_take(head->definitions, batch));
     return quality_take(head->quality, batch);
 }
@@ -97,8 +96,6 @@ static enum mp_status load_head(struct memory_events *events, struct mp_trace *t
 
 /* ---- Calls and ranges ---- */
 
-#define CELL(table, column) (from->columns[MP_COLUMN_##table##_##column][from->row])
-
 static enum mp_status take_nvtx(struct sweep *sweep, const struct merge_row *from)
 {
     const struct nvtx_event event = nvtx_event_at(from->columns, from->row, from->time);
@@ -121,10 +118,11 @@ static enum mp_status keep_call(struct sweep *sweep, uint64_t thread, const stru
 
 static enum mp_status events_take_call(struct sweep *sweep, const struct merge_row *from)
 {
-    uint64_t thread = CELL(call, thread);
-    struct call call = {.correlation = CELL(call, correlation),
-                        .duration = CELL(call, duration),
-                        .function = CELL(call, function)};
+    const struct mp_call_columns calls = mp_call_columns(from->columns);
+    uint64_t thread = calls.thread[from->row];
+    struct call call = {.correlation = calls.correlation[from->row],
+                        .duration = calls.duration[from->row],
+                        .function = calls.function[from->row]};
     const struct nvtx_open_range *range = nvtx_open_innermost(&sweep->open, thread);
     struct caller *caller;
     enum mp_status status = dense_reach(&sweep->callers, thread);
@@ -232,20 +230,21 @@ static void note_reserved(struct memory_pool *pool, uint64_t size)
 
 static enum mp_status take_pool(struct sweep *sweep, const struct merge_row *from)
 {
-    uint64_t operation = CELL(pool, operation);
+    const struct mp_pool_columns pools = mp_pool_columns(from->columns);
+    uint64_t operation = pools.operation[from->row];
     struct memory_pool *pool;
     uint32_t index;
 
     if (sweep->options->range && !range_has_call(sweep->options->range, from->time))
         return MP_OK;
-    MP_TRY(reach_pool(sweep->events, CELL(pool, pool), operation == MP_pool_operation_created,
+    MP_TRY(reach_pool(sweep->events, pools.pool[from->row], operation == MP_pool_operation_created,
                       &index));
     pool = &sweep->events->pools[index];
-    pool->device = CELL(pool, device);
-    pool->type = CELL(pool, type);
+    pool->device = pools.device[from->row];
+    pool->type = pools.type[from->row];
     if (pool->type == 1 && operation != MP_pool_operation_destroyed) {
-        note_reserved(pool, CELL(pool, size));
-        pool->threshold = CELL(pool, release_threshold);
+        note_reserved(pool, pools.size[from->row]);
+        pool->threshold = pools.release_threshold[from->row];
         pool->has_threshold = true;
     }
     if (operation == MP_pool_operation_created)
@@ -261,19 +260,20 @@ static enum mp_status take_pool(struct sweep *sweep, const struct merge_row *fro
 static enum mp_status take_pool_of(struct sweep *sweep, const struct merge_row *from,
                                    uint32_t *index)
 {
+    const struct mp_memory_columns memory = mp_memory_columns(from->columns);
     struct memory_pool *pool;
 
     *index = MEMORY_NO_POOL;
-    if (!sweep->options->sites || !CELL(memory, pool_type))
+    if (!sweep->options->sites || !memory.pool_type[from->row])
         return MP_OK;
-    MP_TRY(reach_pool(sweep->events, CELL(memory, pool), false, index));
+    MP_TRY(reach_pool(sweep->events, memory.pool[from->row], false, index));
     pool = &sweep->events->pools[*index];
-    pool->device = CELL(memory, device);
-    pool->type = CELL(memory, pool_type);
+    pool->device = memory.device[from->row];
+    pool->type = memory.pool_type[from->row];
     if (pool->type != 1)
         return MP_OK;
-    note_reserved(pool, CELL(memory, pool_size));
-    pool->used = CELL(memory, pool_used);
+    note_reserved(pool, memory.pool_size[from->row]);
+    pool->used = memory.pool_used[from->row];
     pool->max_used = greater(pool->max_used, pool->used);
     return MP_OK;
 }
@@ -283,7 +283,9 @@ static enum mp_status take_pool_of(struct sweep *sweep, const struct merge_row *
 static enum mp_status find_site(struct sweep *sweep, const struct merge_row *from,
                                 struct memory_event *event)
 {
-    struct memory_place place = {.kind = CELL(memory, kind), .device = CELL(memory, device)};
+    const struct mp_memory_columns memory = mp_memory_columns(from->columns);
+    struct memory_place place = {.kind = memory.kind[from->row],
+                                 .device = memory.device[from->row]};
     struct memory_site site = {.thread = 0};
     uint64_t thread = 0;
     struct call *call =
@@ -310,13 +312,14 @@ static enum mp_status find_site(struct sweep *sweep, const struct merge_row *fro
 
 static enum mp_status take_memory(struct sweep *sweep, const struct merge_row *from)
 {
+    const struct mp_memory_columns memory = mp_memory_columns(from->columns);
     struct memory_events *events = sweep->events;
-    uint64_t operation = CELL(memory, operation);
+    uint64_t operation = memory.operation[from->row];
     struct memory_event event = {
         .time = from->time,
-        .address = CELL(memory, address),
-        .bytes = CELL(memory, bytes),
-        .correlation = sweep->options->sites ? CELL(memory, correlation) : 0,
+        .address = memory.address[from->row],
+        .bytes = memory.bytes[from->row],
+        .correlation = sweep->options->sites ? memory.correlation[from->row] : 0,
         .release = operation == MP_memory_operation_release,
     };
 
@@ -332,33 +335,24 @@ static enum mp_status take_memory(struct sweep *sweep, const struct merge_row *f
     return MP_OK;
 }
 
-#undef CELL
-
 /* ---- The sweep ---- */
 
 #define TABLE(table, time, mask)                                                                   \
     {                                                                                              \
         mp_table_by_id(MP_TABLE_##table), MP_COLUMN_##table##_##time, mask                         \
     }
-#define M(table, column) MP_COLUMN_MASK(table, column)
-
 static enum mp_status open_merge(struct sweep *sweep, struct mp_trace *trace,
                                  struct mp_error *error)
 {
-    const uint32_t plain = M(memory, operation) | M(memory, kind) | M(memory, device) |
-                           M(memory, bytes) | M(memory, address);
-    const uint32_t more = M(memory, correlation) | M(memory, pool_type) | M(memory, pool) |
-                          M(memory, pool_used) | M(memory, pool_size);
+    const uint32_t plain = MP_MASK(memory, operation, kind, device, bytes, address);
+    const uint32_t more = MP_MASK(memory, correlation, pool_type, pool, pool_used, pool_size);
     const bool sites = sweep->options->sites;
     const struct merge_table tables[TABLES] = {
         [NVTX] = TABLE(nvtx, time, NVTX_EVENT_COLUMNS),
-        [CALL] =
-            TABLE(call, start,
-                  M(call, thread) | M(call, function) | M(call, duration) | M(call, correlation)),
+        [CALL] = TABLE(call, start, MP_MASK(call, thread, function, duration, correlation)),
         [MEMORY] = TABLE(memory, time, plain | (sites ? more : 0)),
         [POOL] = TABLE(pool, time,
-                       M(pool, operation) | M(pool, type) | M(pool, device) | M(pool, pool) |
-                           M(pool, size) | M(pool, release_threshold)),
+                       MP_MASK(pool, operation, type, device, pool, size, release_threshold)),
     };
     unsigned first = sites ? 0 : MEMORY;
     unsigned count = sites ? TABLES : 1;
@@ -372,7 +366,6 @@ static enum mp_status open_merge(struct sweep *sweep, struct mp_trace *trace,
     return MP_OK;
 }
 
-#undef M
 #undef TABLE
 
 static enum mp_status events_take_row(struct sweep *sweep, const struct merge_row *row)

@@ -53,8 +53,6 @@ struct pass {
     size_t value_capacity;
 };
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 /* ---- Metrics ---- */
 
 static enum metric_unit unit_of(uint64_t unit)
@@ -64,18 +62,19 @@ static enum metric_unit unit_of(uint64_t unit)
 
 static enum mp_status take_metrics(struct pass *pass, const struct mp_batch *batch)
 {
+    const struct mp_metric_columns metrics = mp_metric_columns(batch->columns);
     struct metrics_result *result = pass->result;
 
     for (uint32_t row = 0; row < batch->rows; row++) {
         const struct definitions *definitions = &result->definitions;
         struct metrics_metric metric = {
-            .id = CELL(metric, id),
-            .device = CELL(metric, device),
-            .state = (unsigned)CELL(metric, state),
-            .unit = unit_of(CELL(metric, unit)),
-            .name = definitions_text(definitions, CELL(metric, name)),
-            .expression = definitions_text(definitions, CELL(metric, expression)),
-            .description = definitions_text(definitions, CELL(metric, description)),
+            .id = metrics.id[row],
+            .device = metrics.device[row],
+            .state = (unsigned)metrics.state[row],
+            .unit = unit_of(metrics.unit[row]),
+            .name = definitions_text(definitions, metrics.name[row]),
+            .expression = definitions_text(definitions, metrics.expression[row]),
+            .description = definitions_text(definitions, metrics.description[row]),
         };
         MP_TRY(mp_reserve((void **)&result->metrics, result->metric_count, &pass->metric_capacity,
                           sizeof *result->metrics));
@@ -261,14 +260,16 @@ static double value_of_bits(uint64_t bits)
 
 static enum mp_status take_values(struct pass *pass, const struct mp_batch *batch)
 {
+    const struct mp_metric_value_columns metric_value = mp_metric_value_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct value_row value = {
-            .metric = CELL(metric_value, metric),
-            .stream = CELL(metric_value, stream),
-            .kernel = CELL(metric_value, kernel),
-            .time = CELL(metric_value, time),
-            .correlation = CELL(metric_value, correlation),
-            .value = value_of_bits(CELL(metric_value, value)),
+            .metric = metric_value.metric[row],
+            .stream = metric_value.stream[row],
+            .kernel = metric_value.kernel[row],
+            .time = metric_value.time[row],
+            .correlation = metric_value.correlation[row],
+            .value = value_of_bits(metric_value.value[row]),
         };
         MP_TRY(take_value(pass, &value));
     }

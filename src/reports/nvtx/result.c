@@ -51,35 +51,33 @@ static enum mp_status result_take_call(struct pass *pass, struct nvtx_thread *th
     return MP_OK;
 }
 
-#define CELL(column) (batch->columns[MP_COLUMN_call_##column][row])
-
 static enum mp_status take_calls(struct pass *pass, const struct mp_batch *batch)
 {
+    const struct mp_call_columns calls = mp_call_columns(batch->columns);
     uint64_t number = 0;
     uint32_t thread = MP_MAP_ABSENT;
 
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t function = CELL(function);
-        struct nvtx_call call = {.correlation = CELL(correlation), .duration = CELL(duration)};
+        uint64_t function = calls.function[row];
+        struct nvtx_call call = {.correlation = calls.correlation[row],
+                                 .duration = calls.duration[row]};
 
-        if (pass->range && !range_has_call(pass->range, CELL(start)))
+        if (pass->range && !range_has_call(pass->range, calls.start[row]))
             continue;
-        if (!times_are_good(&pass->result->quality, CELL(start), CELL(duration)))
+        if (!times_are_good(&pass->result->quality, calls.start[row], calls.duration[row]))
             continue;
-        if (!row || number != CELL(thread)) {
-            number = CELL(thread);
+        if (!row || number != calls.thread[row]) {
+            number = calls.thread[row];
             thread = mp_map_get(&pass->spans.thread_index, number);
         }
         if (thread == MP_MAP_ABSENT)
             continue;
         call.function = function < FUNCTION_LIMIT ? (uint32_t)function : 0;
-        MP_TRY(result_take_call(pass, &pass->spans.threads[thread], &call, CELL(start)));
+        MP_TRY(result_take_call(pass, &pass->spans.threads[thread], &call, calls.start[row]));
     }
     pass->result->no_calls = false;
     return MP_OK;
 }
-
-#undef CELL
 
 /* Adds a piece of work to the nodes of the calls that launched it. */
 static enum mp_status add_work(struct pass *pass, size_t first, uint32_t name,
@@ -143,7 +141,7 @@ static void select_group(struct mp_cursor *cursor, enum summary_group_index grou
             continue;
         mask |= 1u << source->correlation;
         if (source->table == MP_TABLE_call)
-            mask |= MP_COLUMN_MASK(call, thread);
+            mask |= MP_MASK(call, thread);
         mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
     }
 }

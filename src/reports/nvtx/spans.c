@@ -164,15 +164,16 @@ static void spans_select_columns(struct mp_cursor *cursor, void *context)
     definitions_select(cursor, false);
     quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
-                     NVTX_EVENT_COLUMNS | MP_COLUMN_MASK(nvtx, time));
+                     NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time));
 }
 
 static enum mp_status spans_take_batch(void *context, const struct mp_batch *batch)
 {
+    const struct mp_nvtx_columns nvtx = mp_nvtx_columns(batch->columns);
     struct pass *pass = context;
 
     if (batch->table->id == MP_TABLE_nvtx) {
-        const uint64_t *times = batch->columns[MP_COLUMN_nvtx_time];
+        const uint64_t *times = nvtx.time;
 
         for (uint32_t row = 0; row < batch->rows; row++) {
             const struct nvtx_event event = nvtx_event_at(batch->columns, row, times[row]);

@@ -22,24 +22,25 @@ static void select_definitions(struct mp_cursor *cursor, void *context)
     definitions_select(cursor, false);
     quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_stream_info),
-                     MP_COLUMN_MASK(stream_info, stream) | MP_COLUMN_MASK(stream_info, context) |
-                         MP_COLUMN_MASK(stream_info, correlation));
+                     MP_MASK(stream_info, stream, context, correlation));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_context_info),
-                     MP_COLUMN_MASK(context_info, context) | MP_COLUMN_MASK(context_info, device));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified), MP_COLUMN_MASK(unified, kind));
+                     MP_MASK(context_info, context, device));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified), MP_MASK(unified, kind));
 }
 
 /* CUDA's own streams have no call that made them. */
 static enum mp_status take_stream(struct overlap_pass *pass, const struct mp_batch *batch,
                                   uint32_t row)
 {
-    if (!batch->columns[MP_COLUMN_stream_info_correlation][row])
+    const struct mp_stream_info_columns stream_info = mp_stream_info_columns(batch->columns);
+
+    if (!stream_info.correlation[row])
         return MP_OK;
     MP_TRY(mp_reserve((void **)&pass->known, pass->known_count, &pass->known_capacity,
                       sizeof *pass->known));
     pass->known[pass->known_count++] = (struct overlap_known_stream){
-        .context = batch->columns[MP_COLUMN_stream_info_context][row],
-        .stream = batch->columns[MP_COLUMN_stream_info_stream][row],
+        .context = stream_info.context[row],
+        .stream = stream_info.stream[row],
     };
     return MP_OK;
 }
@@ -47,12 +48,12 @@ static enum mp_status take_stream(struct overlap_pass *pass, const struct mp_bat
 static enum mp_status take_context(struct overlap_pass *pass, const struct mp_batch *batch,
                                    uint32_t row)
 {
-    uint64_t device = batch->columns[MP_COLUMN_context_info_device][row];
+    const struct mp_context_info_columns context_info = mp_context_info_columns(batch->columns);
+    uint64_t device = context_info.device[row];
 
     if (device >= MP_MAP_ABSENT)
         return MP_OK;
-    return mp_map_put(&pass->contexts, batch->columns[MP_COLUMN_context_info_context][row],
-                      (uint32_t)device);
+    return mp_map_put(&pass->contexts, context_info.context[row], (uint32_t)device);
 }
 
 static enum mp_status take_definitions(void *context, const struct mp_batch *batch)

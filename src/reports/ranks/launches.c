@@ -19,29 +19,22 @@
 
 /* ---- When kernels were launched ---- */
 
-static void select_launches(struct mp_cursor *cursor, void *context)
+static enum mp_status take_call(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
-                     MP_COLUMN_MASK(call, thread) | MP_COLUMN_MASK(call, start) |
-                         MP_COLUMN_MASK(call, correlation));
-}
-
-static enum mp_status take_launches(void *context, const struct mp_batch *batch)
-{
+    const struct mp_call_columns call = mp_call_columns(batch->columns);
     struct ranks_part *part = context;
+    uint32_t index = mp_map_get(&part->by_correlation, call.correlation[row]);
 
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t correlation = batch->columns[MP_COLUMN_call_correlation][row];
-        uint32_t index = mp_map_get(&part->by_correlation, correlation);
-
-        if (index == MP_MAP_ABSENT)
-            continue;
-        part->kernels[index].launch_thread = batch->columns[MP_COLUMN_call_thread][row];
-        part->kernels[index].launched = batch->columns[MP_COLUMN_call_start][row];
-    }
+    if (index == MP_MAP_ABSENT)
+        return MP_OK;
+    part->kernels[index].launch_thread = call.thread[row];
+    part->kernels[index].launched = call.start[row];
     return MP_OK;
 }
+
+static const struct reading_table tables[] = {
+    {MP_TABLE_call, MP_MASK(call, thread, start, correlation), .take_row = take_call},
+};
 
 /* ---- Calls and launches of a thread in order ---- */
 
@@ -165,11 +158,8 @@ static bool needs_launches(const struct ranks_part *part)
 enum mp_status ranks_find_launches(struct mp_trace *trace, struct ranks_part *part,
                                    struct mp_error *error)
 {
-    const struct reading reading = {.trace = trace,
-                                    .what = "the launches",
-                                    .context = part,
-                                    .select = select_launches,
-                                    .take = take_launches};
+    const struct reading reading = {
+        .trace = trace, .what = "the launches", .context = part, READING_TABLES(tables)};
     struct moment *moments;
     size_t count;
 

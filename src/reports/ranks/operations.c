@@ -23,16 +23,10 @@ struct ranks_operations {
 
 /* ---- Loading ---- */
 
-static void select_any(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_collective),
-                     MP_COLUMN_MASK(collective, source));
-}
-
 static enum mp_status take_any(void *context, const struct mp_batch *batch)
 {
-    *(bool *)context |= batch->table->id == MP_TABLE_collective;
+    (void)batch;
+    *(bool *)context = true;
     return MP_OK;
 }
 
@@ -98,11 +92,11 @@ static enum mp_status load(struct ranks_operations *operations, struct mp_trace 
 
 enum mp_status ranks_has_calls(struct mp_trace *trace, bool *has, struct mp_error *error)
 {
-    const struct reading reading = {.trace = trace,
-                                    .what = "NCCL's calls",
-                                    .context = has,
-                                    .select = select_any,
-                                    .take = take_any};
+    static const struct reading_table tables[] = {
+        {MP_TABLE_collective, MP_MASK(collective, source), .take = take_any},
+    };
+    const struct reading reading = {
+        .trace = trace, .what = "NCCL's calls", .context = has, READING_TABLES(tables)};
 
     *has = false;
     return reading_run(&reading, error);

@@ -31,13 +31,6 @@ static int compare_moments(const void *left, const void *right)
     return (a->instance > b->instance) - (a->instance < b->instance);
 }
 
-static void select_ranges(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
-                     NVTX_EVENT_COLUMNS | MP_COLUMN_MASK(nvtx, time));
-}
-
 static bool is_nccls(const struct sweep *sweep, const struct nvtx_event *event)
 {
     const char *domain = definitions_text(sweep->definitions, event->domain);
@@ -70,21 +63,21 @@ static enum mp_status answer(struct sweep *sweep, uint64_t thread, uint64_t time
     return MP_OK;
 }
 
-static enum mp_status take_ranges(void *context, const struct mp_batch *batch)
+static enum mp_status take_range(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    const uint64_t time = mp_nvtx_columns(batch->columns).time[row];
+    const struct nvtx_event event = nvtx_event_at(batch->columns, row, time);
     struct sweep *sweep = context;
 
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t time = batch->columns[MP_COLUMN_nvtx_time][row];
-        const struct nvtx_event event = nvtx_event_at(batch->columns, row, time);
-
-        if (event.kind == MP_nvtx_kind_mark || !time || is_nccls(sweep, &event))
-            continue;
-        MP_TRY(answer(sweep, event.thread, time));
-        MP_TRY(nvtx_open_take(&sweep->open, &event, NULL));
-    }
-    return MP_OK;
+    if (event.kind == MP_nvtx_kind_mark || !time || is_nccls(sweep, &event))
+        return MP_OK;
+    MP_TRY(answer(sweep, event.thread, time));
+    return nvtx_open_take(&sweep->open, &event, NULL);
 }
+
+static const struct reading_table tables[] = {
+    {MP_TABLE_nvtx, NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time), .take_row = take_range},
+};
 
 static enum mp_status find_first(struct sweep *sweep)
 {
@@ -110,11 +103,8 @@ enum mp_status lateness_name_ranges(struct lateness *lateness, struct mp_trace *
                                     struct lateness_moments *moments, struct mp_error *error)
 {
     struct sweep sweep = {.lateness = lateness, .definitions = definitions, .moments = moments};
-    const struct reading reading = {.trace = trace,
-                                    .what = "the NVTX ranges",
-                                    .context = &sweep,
-                                    .select = select_ranges,
-                                    .take = take_ranges};
+    const struct reading reading = {
+        .trace = trace, .what = "the NVTX ranges", .context = &sweep, READING_TABLES(tables)};
     enum mp_status status;
 
     if (!moments->count)

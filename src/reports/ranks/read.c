@@ -11,87 +11,62 @@
 
 #include "base/poison.h"
 
-struct pass {
-    struct ranks_part *part;
-    struct quality *quality;
-};
-
-static void ranks_select(struct mp_cursor *cursor, void *context)
+static enum mp_status take_communicator(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    (void)context;
-    definitions_select(cursor, true);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_communicator),
-                     MP_COLUMN_MASK(communicator, id) | MP_COLUMN_MASK(communicator, hash) |
-                         MP_COLUMN_MASK(communicator, name) | MP_COLUMN_MASK(communicator, ranks) |
-                         MP_COLUMN_MASK(communicator, rank));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nccl_node), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_collective), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
-                     MP_COLUMN_MASK(kernel, stream) | MP_COLUMN_MASK(kernel, shape) |
-                         MP_COLUMN_MASK(kernel, node) | MP_COLUMN_MASK(kernel, start) |
-                         MP_COLUMN_MASK(kernel, duration) | MP_COLUMN_MASK(kernel, correlation));
-}
+    const struct mp_communicator_columns from = mp_communicator_columns(batch->columns);
+    struct ranks_part *part = context;
+    enum mp_status status = dense_reach(&part->comms, from.id[row]);
 
-static enum mp_status take_communicators(struct ranks_part *part, const struct mp_batch *batch)
-{
-    const uint64_t *const *columns = batch->columns;
-
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t id = columns[MP_COLUMN_communicator_id][row];
-        enum mp_status status = dense_reach(&part->comms, id);
-
-        if (status == MP_ERR_LIMIT)
-            continue;
-        MP_TRY(status);
-        *(struct ranks_comm *)dense_at(&part->comms, id) =
-            (struct ranks_comm){.hash = columns[MP_COLUMN_communicator_hash][row],
-                                .ranks = columns[MP_COLUMN_communicator_ranks][row],
-                                .rank = columns[MP_COLUMN_communicator_rank][row],
-                                .name = columns[MP_COLUMN_communicator_name][row]};
-    }
+    if (status)
+        return status == MP_ERR_LIMIT ? MP_OK : status;
+    *(struct ranks_comm *)dense_at(&part->comms, from.id[row]) =
+        (struct ranks_comm){.hash = from.hash[row],
+                            .ranks = from.ranks[row],
+                            .rank = from.rank[row],
+                            .name = from.name[row]};
     return MP_OK;
 }
 
-static enum mp_status take_nodes(struct ranks_part *part, const struct mp_batch *batch)
+static enum mp_status take_node(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        MP_TRY(mp_reserve((void **)&part->nodes, part->node_count, &part->node_capacity,
-                          sizeof *part->nodes));
-        part->nodes[part->node_count++] =
-            (struct ranks_node){batch->columns[MP_COLUMN_nccl_node_graph][row],
-                                batch->columns[MP_COLUMN_nccl_node_graph_node][row],
-                                batch->columns[MP_COLUMN_nccl_node_carrier][row]};
-    }
+    const struct mp_nccl_node_columns from = mp_nccl_node_columns(batch->columns);
+    struct ranks_part *part = context;
+
+    MP_TRY(mp_reserve((void **)&part->nodes, part->node_count, &part->node_capacity,
+                      sizeof *part->nodes));
+    part->nodes[part->node_count++] =
+        (struct ranks_node){from.graph[row], from.graph_node[row], from.carrier[row]};
     return MP_OK;
 }
 
 struct ranks_call ranks_call_of(const uint64_t *const *columns, size_t row)
 {
-    return (struct ranks_call){.communicator = columns[MP_COLUMN_collective_communicator][row],
-                               .function = columns[MP_COLUMN_collective_function][row],
-                               .number = columns[MP_COLUMN_collective_number][row],
-                               .sequence = columns[MP_COLUMN_collective_sequence][row],
-                               .datatype = columns[MP_COLUMN_collective_datatype][row],
-                               .bytes = columns[MP_COLUMN_collective_bytes][row],
-                               .peer = columns[MP_COLUMN_collective_peer][row],
-                               .carrier = columns[MP_COLUMN_collective_carrier][row],
-                               .correlation = columns[MP_COLUMN_collective_correlation][row],
-                               .thread = columns[MP_COLUMN_collective_thread][row],
-                               .algorithm = columns[MP_COLUMN_collective_algorithm][row],
-                               .protocol = columns[MP_COLUMN_collective_protocol][row],
-                               .start = columns[MP_COLUMN_collective_start][row],
-                               .duration = columns[MP_COLUMN_collective_duration][row],
-                               .captured = columns[MP_COLUMN_collective_captured][row] != 0};
+    const struct mp_collective_columns from = mp_collective_columns(columns);
+
+    return (struct ranks_call){.communicator = from.communicator[row],
+                               .function = from.function[row],
+                               .number = from.number[row],
+                               .sequence = from.sequence[row],
+                               .datatype = from.datatype[row],
+                               .bytes = from.bytes[row],
+                               .peer = from.peer[row],
+                               .carrier = from.carrier[row],
+                               .correlation = from.correlation[row],
+                               .thread = from.thread[row],
+                               .algorithm = from.algorithm[row],
+                               .protocol = from.protocol[row],
+                               .start = from.start[row],
+                               .duration = from.duration[row],
+                               .captured = from.captured[row] != 0};
 }
 
-static enum mp_status take_calls(struct ranks_part *part, const struct mp_batch *batch)
+static enum mp_status take_call(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        MP_TRY(mp_reserve((void **)&part->calls, part->call_count, &part->call_capacity,
-                          sizeof *part->calls));
-        part->calls[part->call_count++] = ranks_call_of(batch->columns, row);
-    }
+    struct ranks_part *part = context;
+
+    MP_TRY(mp_reserve((void **)&part->calls, part->call_count, &part->call_capacity,
+                      sizeof *part->calls));
+    part->calls[part->call_count++] = ranks_call_of(batch->columns, row);
     return MP_OK;
 }
 
@@ -137,16 +112,16 @@ static uint64_t stream_of(const struct definitions *definitions, uint64_t id)
 static enum mp_status keep_kernel(struct ranks_part *part, const struct mp_batch *batch,
                                   uint32_t row, bool is_pair)
 {
-    const uint64_t node = batch->columns[MP_COLUMN_kernel_node][row];
+    const struct mp_kernel_columns kernels = mp_kernel_columns(batch->columns);
+    const uint64_t node = kernels.node[row];
     const struct definition_node *graph = node ? dense_at(&part->definitions.nodes, node) : NULL;
-    struct ranks_kernel kernel = {
-        .start = batch->columns[MP_COLUMN_kernel_start][row],
-        .correlation = batch->columns[MP_COLUMN_kernel_correlation][row],
-        .shape = batch->columns[MP_COLUMN_kernel_shape][row],
-        .stream = stream_of(&part->definitions, batch->columns[MP_COLUMN_kernel_stream][row]),
-        .is_pair = is_pair};
+    struct ranks_kernel kernel = {.start = kernels.start[row],
+                                  .correlation = kernels.correlation[row],
+                                  .shape = kernels.shape[row],
+                                  .stream = stream_of(&part->definitions, kernels.stream[row]),
+                                  .is_pair = is_pair};
 
-    kernel.end = kernel.start + batch->columns[MP_COLUMN_kernel_duration][row];
+    kernel.end = kernel.start + kernels.duration[row];
     if (!kernel.start || kernel.end < kernel.start)
         return MP_OK;
     if (graph && graph->defined) {
@@ -161,50 +136,35 @@ static enum mp_status keep_kernel(struct ranks_part *part, const struct mp_batch
     return MP_OK;
 }
 
-static enum mp_status take_kernels(struct ranks_part *part, const struct mp_batch *batch)
+static enum mp_status take_kernel(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        enum shape_kind kind;
+    enum shape_kind kind;
 
-        MP_TRY(kind_of(part, batch->columns[MP_COLUMN_kernel_shape][row], &kind));
-        if (kind != SHAPE_OTHER)
-            MP_TRY(keep_kernel(part, batch, row, kind == SHAPE_PAIR));
-    }
-    return MP_OK;
+    MP_TRY(kind_of(context, mp_kernel_columns(batch->columns).shape[row], &kind));
+    return kind == SHAPE_OTHER ? MP_OK : keep_kernel(context, batch, row, kind == SHAPE_PAIR);
 }
 
 /* ---- The pass ---- */
 
-static enum mp_status ranks_take(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-
-    switch (batch->table->id) {
-    case MP_TABLE_communicator:
-        return take_communicators(pass->part, batch);
-    case MP_TABLE_nccl_node:
-        return take_nodes(pass->part, batch);
-    case MP_TABLE_collective:
-        return take_calls(pass->part, batch);
-    case MP_TABLE_kernel:
-        return take_kernels(pass->part, batch);
-    default:
-        MP_TRY(definitions_take(&pass->part->definitions, batch));
-        return quality_take(pass->quality, batch);
-    }
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_communicator, MP_MASK(communicator, id, hash, name, ranks, rank),
+     .take_row = take_communicator},
+    {MP_TABLE_nccl_node, MP_ALL_COLUMNS, .take_row = take_node},
+    {MP_TABLE_collective, MP_ALL_COLUMNS, .take_row = take_call},
+    {MP_TABLE_kernel, MP_MASK(kernel, stream, shape, node, start, duration, correlation),
+     .take_row = take_kernel},
+};
 
 enum mp_status ranks_read(struct mp_trace *trace, struct ranks_part *part, struct quality *quality,
                           struct mp_error *error)
 {
-    struct pass pass = {part, quality};
     const struct reading reading = {.trace = trace,
                                     .what = "NCCL's operations",
-                                    .context = &pass,
-                                    .select = ranks_select,
-                                    .take = ranks_take,
+                                    .context = part,
+                                    READING_TABLES(tables),
                                     .quality = quality,
-                                    .definitions = &part->definitions};
+                                    .definitions = &part->definitions,
+                                    .kept = DEFINITIONS_ALL};
 
     *part = (struct ranks_part){0};
     definitions_init(&part->definitions, trace);

@@ -26,8 +26,7 @@ static void select_steps(struct mp_cursor *cursor, void *context)
     (void)context;
     definitions_select(cursor, false);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_step),
-                     MP_COLUMN_MASK(step, name) | MP_COLUMN_MASK(step, duration) |
-                         MP_COLUMN_MASK(step, recorded));
+                     MP_MASK(step, name, duration, recorded));
 }
 
 static enum mp_status reserve(struct pass *pass, size_t more)
@@ -49,6 +48,7 @@ static enum mp_status reserve(struct pass *pass, size_t more)
 
 static enum mp_status take_steps(void *context, const struct mp_batch *batch)
 {
+    const struct mp_step_columns step = mp_step_columns(batch->columns);
     struct pass *pass = context;
 
     MP_TRY(definitions_take(&pass->definitions, batch));
@@ -57,9 +57,9 @@ static enum mp_status take_steps(void *context, const struct mp_batch *batch)
     MP_TRY(reserve(pass, batch->rows));
     for (uint32_t row = 0; row < batch->rows; row++)
         pass->steps[pass->count++] = (struct step){
-            .name = batch->columns[MP_COLUMN_step_name][row],
-            .duration = batch->columns[MP_COLUMN_step_duration][row],
-            .recorded = batch->columns[MP_COLUMN_step_recorded][row] != 0,
+            .name = step.name[row],
+            .duration = step.duration[row],
+            .recorded = step.recorded[row] != 0,
         };
     return MP_OK;
 }

@@ -17,10 +17,6 @@ static uint64_t place_of(uint64_t begin, uint64_t correlation)
     return mp_mix64(begin ^ mp_mix64(correlation));
 }
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-#define TAKE(table)                                                                                \
-    put_maker(pass, CELL(table, node), place_of(CELL(table, start), CELL(table, correlation)))
-
 static enum mp_status put_maker(struct pass *pass, uint64_t node, uint64_t place)
 {
     uint32_t stack = node ? call_stacks_of_work(pass->stacks, 0, node) : 0;
@@ -28,44 +24,30 @@ static enum mp_status put_maker(struct pass *pass, uint64_t node, uint64_t place
     return stack ? mp_map_put(&pass->makers->of_places, place, stack) : MP_OK;
 }
 
-static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
-{
-    switch (batch->table->id) {
-    case MP_TABLE_kernel:
-        return TAKE(kernel);
-    case MP_TABLE_copy:
-        return TAKE(copy);
-    default:
-        return TAKE(set);
+#define TAKE_WORK(table)                                                                           \
+    static enum mp_status take_##table(void *pass, const struct mp_batch *batch, uint32_t row)     \
+    {                                                                                              \
+        const struct mp_##table##_columns of = mp_##table##_columns(batch->columns);               \
+                                                                                                   \
+        return put_maker(pass, of.node[row], place_of(of.start[row], of.correlation[row]));        \
     }
-}
+TAKE_WORK(kernel)
+TAKE_WORK(copy)
+TAKE_WORK(set)
+#undef TAKE_WORK
 
-static enum mp_status take(void *context, const struct mp_batch *batch)
-{
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(take_row(context, batch, row));
-    return MP_OK;
-}
-
-#define MASK(table)                                                                                \
-    (MP_COLUMN_MASK(table, node) | MP_COLUMN_MASK(table, start) |                                  \
-     MP_COLUMN_MASK(table, correlation))
-
-static void choose(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    reading_select_nothing(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel), MASK(kernel));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_copy), MASK(copy));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_set), MASK(set));
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, node, start, correlation), .take_row = take_kernel},
+    {MP_TABLE_copy, MP_MASK(copy, node, start, correlation), .take_row = take_copy},
+    {MP_TABLE_set, MP_MASK(set, node, start, correlation), .take_row = take_set},
+};
 
 enum mp_status stacks_makers_load(struct stacks_makers *makers, struct mp_trace *trace,
                                   const struct call_stacks *stacks, struct mp_error *error)
 {
     struct pass pass = {stacks, makers};
     const struct reading reading = {
-        .trace = trace, .what = "the nodes", .context = &pass, .select = choose, .take = take};
+        .trace = trace, .what = "the nodes", .context = &pass, READING_TABLES(tables)};
 
     *makers = (struct stacks_makers){.of_places = {.count = 0}};
     return stacks->nodes.count ? reading_run(&reading, error) : MP_OK;

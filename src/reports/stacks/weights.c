@@ -145,55 +145,28 @@ static void weigh_work(struct stacks_making *making, const struct work_columns *
     }
 }
 
-#define COLUMNS(table, node_)                                                                      \
-    (struct work_columns)                                                                          \
+/* Takes a batch of a table of work; a graph as a whole has no `node`. */
+#define TAKE_WORK(table, node_)                                                                    \
+    static enum mp_status take_##table(void *context, const struct mp_batch *batch)                \
     {                                                                                              \
-        batch->columns[MP_COLUMN_##table##_start], batch->columns[MP_COLUMN_##table##_duration],   \
-            batch->columns[MP_COLUMN_##table##_correlation], node_                                 \
+        const struct mp_##table##_columns of = mp_##table##_columns(batch->columns);               \
+                                                                                                   \
+        weigh_work(context, &(struct work_columns){of.start, of.duration, of.correlation, node_},  \
+                   batch->rows);                                                                   \
+        return MP_OK;                                                                              \
     }
+TAKE_WORK(kernel, of.node)
+TAKE_WORK(copy, of.node)
+TAKE_WORK(set, of.node)
+TAKE_WORK(graph, NULL)
+#undef TAKE_WORK
 
-static enum mp_status take_work(void *context, const struct mp_batch *batch)
-{
-    struct stacks_making *making = context;
-    struct work_columns columns;
-
-    switch (batch->table->id) {
-    case MP_TABLE_kernel:
-        columns = COLUMNS(kernel, batch->columns[MP_COLUMN_kernel_node]);
-        break;
-    case MP_TABLE_copy:
-        columns = COLUMNS(copy, batch->columns[MP_COLUMN_copy_node]);
-        break;
-    case MP_TABLE_set:
-        columns = COLUMNS(set, batch->columns[MP_COLUMN_set_node]);
-        break;
-    case MP_TABLE_graph:
-        columns = COLUMNS(graph, NULL);
-        break;
-    default:
-        MP_TRY(definitions_take(&making->result->definitions, batch));
-        return quality_take(&making->result->quality, batch);
-    }
-    weigh_work(making, &columns, batch->rows);
-    return MP_OK;
-}
-
-#define WORK(table)                                                                                \
-    (MP_COLUMN_MASK(table, start) | MP_COLUMN_MASK(table, duration) |                              \
-     MP_COLUMN_MASK(table, correlation))
-
-static void select_work(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
-                     WORK(kernel) | MP_COLUMN_MASK(kernel, node));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_copy),
-                     WORK(copy) | MP_COLUMN_MASK(copy, node));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_set), WORK(set) | MP_COLUMN_MASK(set, node));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_graph), WORK(graph));
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, start, duration, correlation, node), .take = take_kernel},
+    {MP_TABLE_copy, MP_MASK(copy, start, duration, correlation, node), .take = take_copy},
+    {MP_TABLE_set, MP_MASK(set, start, duration, correlation, node), .take = take_set},
+    {MP_TABLE_graph, MP_MASK(graph, start, duration, correlation), .take = take_graph},
+};
 
 enum mp_status stacks_weigh(struct stacks_making *making, struct mp_trace *trace,
                             struct mp_error *error)
@@ -202,8 +175,7 @@ enum mp_status stacks_weigh(struct stacks_making *making, struct mp_trace *trace
         .trace = trace,
         .what = "the work",
         .context = making,
-        .select = select_work,
-        .take = take_work,
+        READING_TABLES(tables),
         .quality = &making->result->quality,
         .definitions = &making->result->definitions,
     };

@@ -61,8 +61,7 @@ static enum mp_status count_chunks(struct contents *contents, struct mp_trace *t
 static void select_notes(struct mp_cursor *cursor, void *context)
 {
     (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
-                     MP_COLUMN_MASK(string, id) | MP_COLUMN_MASK(string, text));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string), MP_MASK(string, id, text));
     ranges_select(cursor);
     quality_select(cursor);
     told_select(cursor);

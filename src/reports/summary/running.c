@@ -81,18 +81,18 @@ static enum mp_status take_work(void *context, const struct mp_batch *batch)
 static void select_calls(struct mp_cursor *cursor, void *context)
 {
     (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
-                     MP_COLUMN_MASK(call, start) | MP_COLUMN_MASK(call, correlation));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call), MP_MASK(call, start, correlation));
 }
 
 static enum mp_status take_calls(void *context, const struct mp_batch *batch)
 {
+    const struct mp_call_columns call = mp_call_columns(batch->columns);
     struct running *running = ((struct pass *)context)->running;
 
     for (uint32_t row = 0; batch->table->id == MP_TABLE_call && row < batch->rows; row++)
         for (uint32_t i = 0; i < running->count; i++)
-            if (running->items[i].correlation == batch->columns[MP_COLUMN_call_correlation][row])
-                running->items[i].launched = batch->columns[MP_COLUMN_call_start][row];
+            if (running->items[i].correlation == call.correlation[row])
+                running->items[i].launched = call.start[row];
     return MP_OK;
 }
 

@@ -78,7 +78,7 @@ static void select_source(struct mp_cursor *cursor, const struct pass *pass,
     if (pass->per_device && source->stream != SOURCES_NO_COLUMN)
         mask |= 1u << source->stream;
     if (pass->per_device && source->table == MP_TABLE_unified)
-        mask |= MP_COLUMN_MASK(unified, source) | MP_COLUMN_MASK(unified, target);
+        mask |= MP_MASK(unified, source, target);
     if (source->table == MP_TABLE_kernel)
         mask |= kernel_time_columns(pass->range);
     mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
@@ -100,13 +100,13 @@ static void summary_select_columns(struct mp_cursor *cursor, void *context)
 static uint64_t device_of(const struct pass *pass, const struct source *source,
                           const struct mp_batch *batch, uint32_t row)
 {
+    const struct mp_unified_columns unified = mp_unified_columns(batch->columns);
     const struct definitions *definitions = &pass->summary->definitions;
     const struct definition_stream *stream;
 
     if (source->table == MP_TABLE_unified)
-        return unified_device(definitions, batch->columns[MP_COLUMN_unified_kind][row],
-                              batch->columns[MP_COLUMN_unified_source][row],
-                              batch->columns[MP_COLUMN_unified_target][row]);
+        return unified_device(definitions, unified.kind[row], unified.source[row],
+                              unified.target[row]);
     stream = dense_at(&definitions->streams, batch->columns[source->stream][row]);
     return stream && stream->defined ? stream->device : UINT64_MAX;
 }

@@ -9,8 +9,7 @@
 
 void told_select(struct mp_cursor *cursor)
 {
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_collective),
-                     MP_COLUMN_MASK(collective, source));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_collective), MP_MASK(collective, source));
 }
 
 static bool has_kernel_of_nccl(const struct mp_batch *batch)
@@ -33,10 +32,12 @@ static void count(struct told *told, uint64_t source)
 
 void told_take(struct told *told, const struct mp_batch *batch)
 {
+    const struct mp_collective_columns collective = mp_collective_columns(batch->columns);
+
     if (batch->table->id == MP_TABLE_string && !told->kernels)
         told->kernels = has_kernel_of_nccl(batch);
     if (batch->table->id != MP_TABLE_collective)
         return;
     for (uint32_t row = 0; row < batch->rows; row++)
-        count(told, batch->columns[MP_COLUMN_collective_source][row]);
+        count(told, collective.source[row]);
 }

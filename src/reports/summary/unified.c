@@ -124,8 +124,6 @@ static void unified_add(struct unified_row *row, uint64_t value, uint64_t durati
     row->time += duration;
 }
 
-#define CELL(column) (batch->columns[MP_COLUMN_unified_##column][row])
-
 /* Whether the times can be used. Times that cannot are counted. */
 static bool times_are_good(struct quality *quality, uint64_t start, uint64_t duration)
 {
@@ -137,25 +135,26 @@ static bool times_are_good(struct quality *quality, uint64_t start, uint64_t dur
 static enum mp_status unified_take_row(struct pass *pass, const struct mp_batch *batch,
                                        uint32_t row)
 {
+    const struct mp_unified_columns unifieds = mp_unified_columns(batch->columns);
     struct unified *unified = pass->unified;
-    uint64_t kind = CELL(kind);
+    uint64_t kind = unifieds.kind[row];
     struct unified_device *device = NULL;
 
-    if (pass->range && !range_has_call(pass->range, CELL(start)))
+    if (pass->range && !range_has_call(pass->range, unifieds.start[row]))
         return MP_OK;
-    if (!times_are_good(&unified->quality, CELL(start), CELL(duration)))
+    if (!times_are_good(&unified->quality, unifieds.start[row], unifieds.duration[row]))
         return MP_OK;
     unified->present = true;
     unified->cpu_faults += kind == MP_unified_kind_cpu_page_fault;
     if (row_of(kind) == UNIFIED_ROWS)
         return MP_OK;
     MP_TRY(reach_device(
-        unified, unified_device(&unified->definitions, kind, CELL(source), CELL(target)), &device));
-    unified_add(&device->rows[row_of(kind)], CELL(value), CELL(duration));
+        unified,
+        unified_device(&unified->definitions, kind, unifieds.source[row], unifieds.target[row]),
+        &device));
+    unified_add(&device->rows[row_of(kind)], unifieds.value[row], unifieds.duration[row]);
     return MP_OK;
 }
-
-#undef CELL
 
 static enum mp_status unified_take_batch(void *context, const struct mp_batch *batch)
 {
@@ -173,15 +172,11 @@ static enum mp_status unified_take_batch(void *context, const struct mp_batch *b
 static void unified_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
-                     MP_COLUMN_MASK(string, id) | MP_COLUMN_MASK(string, text));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device),
-                     MP_COLUMN_MASK(device, id) | MP_COLUMN_MASK(device, name));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string), MP_MASK(string, id, text));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device), MP_MASK(device, id, name));
     quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified),
-                     MP_COLUMN_MASK(unified, kind) | MP_COLUMN_MASK(unified, source) |
-                         MP_COLUMN_MASK(unified, target) | MP_COLUMN_MASK(unified, value) |
-                         MP_COLUMN_MASK(unified, start) | MP_COLUMN_MASK(unified, duration));
+                     MP_MASK(unified, kind, source, target, value, start, duration));
 }
 
 static enum mp_status unified_run_pass(struct pass *pass, struct mp_trace *trace,

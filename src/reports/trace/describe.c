@@ -103,8 +103,6 @@ static enum mp_status find_place(struct trace_rows *rows, uint64_t stream,
 
 /* ---- Names ---- */
 
-#define CELL(table, column) (from->columns[MP_COLUMN_##table##_##column][from->row])
-
 static enum mp_status triple_text(struct trace_rows *rows, const uint64_t numbers[3],
                                   const char **result)
 {
@@ -151,10 +149,12 @@ static const char *kernel_name(struct trace_rows *rows, uint64_t shape)
 static enum mp_status describe_kernel(struct trace_rows *rows, const struct merge_row *from,
                                       struct trace_row *row)
 {
-    row->correlation = CELL(kernel, correlation);
-    row->own_name = kernel_name(rows, CELL(kernel, shape));
-    MP_TRY(find_place(rows, CELL(kernel, stream), &row->place));
-    MP_TRY(describe_shape(rows, CELL(kernel, shape), row));
+    const struct mp_kernel_columns kernel = mp_kernel_columns(from->columns);
+
+    row->correlation = kernel.correlation[from->row];
+    row->own_name = kernel_name(rows, kernel.shape[from->row]);
+    MP_TRY(find_place(rows, kernel.stream[from->row], &row->place));
+    MP_TRY(describe_shape(rows, kernel.shape[from->row], row));
     mp_buffer_append_text(&rows->line, row->own_name);
     if (row->correlation)
         mp_buffer_append_format(&rows->line, " [%" PRIu64 "]", row->correlation);
@@ -164,43 +164,47 @@ static enum mp_status describe_kernel(struct trace_rows *rows, const struct merg
 static enum mp_status describe_copy(struct trace_rows *rows, const struct merge_row *from,
                                     struct trace_row *row)
 {
+    const struct mp_copy_columns copy = mp_copy_columns(from->columns);
     char name[NAMES_BYTES];
 
-    row->correlation = CELL(copy, correlation);
-    row->bytes = CELL(copy, bytes);
+    row->correlation = copy.correlation[from->row];
+    row->bytes = copy.bytes[from->row];
     row->has_bytes = true;
-    row->source_memory = names_memory(CELL(copy, source));
-    row->target_memory = names_memory(CELL(copy, target));
-    MP_TRY(find_place(rows, CELL(copy, stream), &row->place));
-    if (CELL(copy, kind) == MP_copy_kind_PtoP) {
-        row->source_context = CELL(copy, source_context);
-        row->target_context = CELL(copy, target_context);
-        MP_TRY(device_text(rows, CELL(copy, source_device), &row->source_device));
-        MP_TRY(device_text(rows, CELL(copy, target_device), &row->target_device));
+    row->source_memory = names_memory(copy.source[from->row]);
+    row->target_memory = names_memory(copy.target[from->row]);
+    MP_TRY(find_place(rows, copy.stream[from->row], &row->place));
+    if (copy.kind[from->row] == MP_copy_kind_PtoP) {
+        row->source_context = copy.source_context[from->row];
+        row->target_context = copy.target_context[from->row];
+        MP_TRY(device_text(rows, copy.source_device[from->row], &row->source_device));
+        MP_TRY(device_text(rows, copy.target_device[from->row], &row->target_device));
     }
-    mp_buffer_append_text(&rows->line, names_copy(CELL(copy, kind), name, sizeof name));
+    mp_buffer_append_text(&rows->line, names_copy(copy.kind[from->row], name, sizeof name));
     return use_line(rows, row);
 }
 
 static enum mp_status describe_set(struct trace_rows *rows, const struct merge_row *from,
                                    struct trace_row *row)
 {
-    row->correlation = CELL(set, correlation);
-    row->bytes = CELL(set, bytes);
+    const struct mp_set_columns set = mp_set_columns(from->columns);
+
+    row->correlation = set.correlation[from->row];
+    row->bytes = set.bytes[from->row];
     row->has_bytes = true;
-    row->source_memory = names_memory(CELL(set, memory)); /* in this column with nvprof too */
+    row->source_memory = names_memory(set.memory[from->row]); /* in this column with nvprof too */
     row->name = "[CUDA memset]";
-    return find_place(rows, CELL(set, stream), &row->place);
+    return find_place(rows, set.stream[from->row], &row->place);
 }
 
 static enum mp_status describe_graph(struct trace_rows *rows, const struct merge_row *from,
                                      struct trace_row *row)
 {
+    const struct mp_graph_columns graph = mp_graph_columns(from->columns);
     char name[NAMES_BYTES];
 
-    row->correlation = CELL(graph, correlation);
-    MP_TRY(find_place(rows, CELL(graph, stream), &row->place));
-    mp_buffer_append_text(&rows->line, names_graph(CELL(graph, graph), name, sizeof name));
+    row->correlation = graph.correlation[from->row];
+    MP_TRY(find_place(rows, graph.stream[from->row], &row->place));
+    mp_buffer_append_text(&rows->line, names_graph(graph.graph[from->row], name, sizeof name));
     return use_line(rows, row);
 }
 
@@ -247,15 +251,16 @@ static enum mp_status describe_value(struct trace_rows *rows, uint64_t kind, str
 static enum mp_status describe_unified(struct trace_rows *rows, const struct merge_row *from,
                                        struct trace_row *row)
 {
-    uint64_t kind = CELL(unified, kind);
-    uint64_t device =
-        unified_device(&rows->definitions, kind, CELL(unified, source), CELL(unified, target));
+    const struct mp_unified_columns unified = mp_unified_columns(from->columns);
+    uint64_t kind = unified.kind[from->row];
+    uint64_t device = unified_device(&rows->definitions, kind, unified.source[from->row],
+                                     unified.target[from->row]);
 
     if (kind >= sizeof unified_kinds / sizeof *unified_kinds)
         kind = MP_unified_kind_unknown;
     row->name = unified_kinds[kind].name;
-    row->value = CELL(unified, value);
-    row->address = CELL(unified, address);
+    row->value = unified.value[from->row];
+    row->address = unified.address[from->row];
     row->has_duration = row->duration != 0; /* else a moment */
     if (kind != MP_unified_kind_cpu_page_fault && device != UINT64_MAX) {
         MP_TRY(device_text(rows, device, &row->place.device_text));
@@ -282,11 +287,12 @@ static bool is_launch(const char *name)
 static enum mp_status describe_call(struct trace_rows *rows, const struct merge_row *from,
                                     struct trace_row *row)
 {
-    const char *name = definitions_function(&rows->definitions, CELL(call, function));
+    const struct mp_call_columns calls = mp_call_columns(from->columns);
+    const char *name = definitions_function(&rows->definitions, calls.function[from->row]);
     uint64_t shape = 0;
 
-    row->correlation = CELL(call, correlation);
-    row->thread = trace_describe_thread_of(rows, CELL(call, thread));
+    row->correlation = calls.correlation[from->row];
+    row->thread = trace_describe_thread_of(rows, calls.thread[from->row]);
     if (!name) {
         rows->quality->undefined++;
         name = "[unnamed call]";
@@ -330,8 +336,6 @@ static enum mp_status describe_nvtx(struct trace_rows *rows, const struct merge_
                                    row->domain));
     return use_line(rows, row);
 }
-
-#undef CELL
 
 /* ---- Graphs ---- */
 

@@ -8,52 +8,35 @@
 
 #include "base/poison.h"
 
-#define M(table, column) MP_COLUMN_MASK(table, column)
-
 /* ---- Everything but the records ---- */
 
-#define SHAPE_COLUMNS                                                                              \
-    (M(shape, grid_x) | M(shape, grid_y) | M(shape, grid_z) | M(shape, block_x) |                  \
-     M(shape, block_y) | M(shape, block_z) | M(shape, registers) |                                 \
-     M(shape, static_shared_memory) | M(shape, dynamic_shared_memory))
-
-static enum mp_status take_shapes(struct trace_rows *rows, const struct mp_batch *batch)
+static enum mp_status take_shapes(void *context, const struct mp_batch *batch)
 {
-#define CELL(column) (batch->columns[MP_COLUMN_shape_##column][row])
+    struct trace_rows *rows = context;
+    const struct mp_shape_columns shape = mp_shape_columns(batch->columns);
+
     for (uint32_t row = 0; row < batch->rows; row++) {
-        enum mp_status status = dense_reach(&rows->shapes, CELL(id));
+        enum mp_status status = dense_reach(&rows->shapes, shape.id[row]);
 
         if (status == MP_ERR_LIMIT)
             continue; /* definitions_take counts it */
         MP_TRY(status);
-        *(struct trace_shape *)dense_at(&rows->shapes, CELL(id)) =
-            (struct trace_shape){.grid = {CELL(grid_x), CELL(grid_y), CELL(grid_z)},
-                                 .block = {CELL(block_x), CELL(block_y), CELL(block_z)},
-                                 .registers = CELL(registers),
-                                 .static_shared = CELL(static_shared_memory),
-                                 .dynamic_shared = CELL(dynamic_shared_memory)};
+        *(struct trace_shape *)dense_at(&rows->shapes, shape.id[row]) = (struct trace_shape){
+            .grid = {shape.grid_x[row], shape.grid_y[row], shape.grid_z[row]},
+            .block = {shape.block_x[row], shape.block_y[row], shape.block_z[row]},
+            .registers = shape.registers[row],
+            .static_shared = shape.static_shared_memory[row],
+            .dynamic_shared = shape.dynamic_shared_memory[row]};
     }
-#undef CELL
     return MP_OK;
 }
 
-static void select_definitions(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape),
-                     M(shape, id) | M(shape, kernel) | SHAPE_COLUMNS);
-    quality_select(cursor);
-}
-
-static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
-{
-    struct trace_rows *rows = context;
-
-    MP_TRY(definitions_take(&rows->definitions, batch));
-    MP_TRY(quality_take(rows->quality, batch));
-    return batch->table->id == MP_TABLE_shape ? take_shapes(rows, batch) : MP_OK;
-}
+static const struct reading_table definition_tables[] = {
+    {MP_TABLE_shape,
+     MP_MASK(shape, id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers,
+             static_shared_memory, dynamic_shared_memory),
+     .take = take_shapes},
+};
 
 static enum mp_status load_definitions(struct trace_rows *rows, struct mp_error *error)
 {
@@ -61,16 +44,13 @@ static enum mp_status load_definitions(struct trace_rows *rows, struct mp_error 
         .trace = rows->trace,
         .what = "the definitions",
         .context = rows,
-        .select = select_definitions,
-        .take = take_definitions,
+        READING_TABLES(definition_tables),
         .quality = rows->quality,
         .definitions = &rows->definitions,
     };
 
     return reading_run(&reading, error);
 }
-
-#undef M
 
 static uint32_t columns_of(const struct trace_rows *rows, const struct trace_source *source)
 {

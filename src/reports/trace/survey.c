@@ -47,6 +47,7 @@ struct surveying {
 
 static enum mp_status trace_survey_take_batch(void *context, const struct mp_batch *batch)
 {
+    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
     const struct surveying *pass = context;
     const struct trace_rows *rows = pass->rows;
     struct trace_survey *survey = pass->survey;
@@ -56,7 +57,7 @@ static enum mp_status trace_survey_take_batch(void *context, const struct mp_bat
         kind++;
     for (uint32_t row = 0; row < batch->rows; row++) {
         if (kind == TRACE_COPY)
-            survey->peers |= batch->columns[MP_COLUMN_copy_kind][row] == MP_copy_kind_PtoP;
+            survey->peers |= copy.kind[row] == MP_copy_kind_PtoP;
         if (pass->units && batch->columns[trace_sources[kind].start][row] &&
             trace_row_wanted(rows, (enum trace_kind)kind, batch->columns, row))
             trace_survey_take_row(survey, &trace_sources[kind], batch->columns, row);
@@ -74,7 +75,7 @@ static void trace_survey_select_columns(struct mp_cursor *cursor, void *context)
 
     for (unsigned kind = 0; kind < TRACE_KINDS; kind++) {
         const struct trace_source *source = &trace_sources[kind];
-        uint32_t mask = kind == TRACE_COPY ? MP_COLUMN_MASK(copy, kind) : 0;
+        uint32_t mask = kind == TRACE_COPY ? MP_MASK(copy, kind) : 0;
 
         if (!(rows->present >> kind & 1))
             continue;
