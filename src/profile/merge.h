@@ -23,6 +23,7 @@
 #include <miniprof/trace.h>
 
 #include "base/status.h"
+#include "profile/activity.h"
 
 #define MERGE_MAX_TABLES 16
 
@@ -32,6 +33,13 @@ struct merge_table {
     uint32_t columns; /* to deliver: bit i is table->columns[i]; `time` need not be among them; no
                          TEXT column */
 };
+
+/* A table of activities, to deliver these columns. */
+static inline struct merge_table merge_activities(const struct activity_table *table,
+                                                  uint32_t columns)
+{
+    return (struct merge_table){mp_table_by_id(table->table), table->start - 1u, columns};
+}
 
 struct merge_row {
     const uint64_t *const *columns; /* columns[i][row]; NULL where it was not asked for */

@@ -155,7 +155,7 @@ static void expect_live(struct mp_trace *trace)
 
     expect(mp_cursor_open(trace, &cursor, NULL) == MP_OK);
     expect(live_init(&live, trace, &options) == MP_OK);
-    live_select(cursor);
+    live_select(&live, cursor);
     while (mp_cursor_next(cursor, &batch) == MP_OK) {
         expect(live_take(&live, &batch) == MP_OK);
         live_tick(&live, trace, cursor, 1, false);

@@ -13,11 +13,11 @@
 
 void source_names_init(struct source_names *names, const struct mp_trace *trace)
 {
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
+    for (size_t i = 0; i < ACTIVITY_SUMMARISED; i++)
         dense_init(&names->memos[i], sizeof(uint32_t), definitions_limit(trace));
 }
 
-static enum mp_status make_name(struct source_names *names, const struct source *source,
+static enum mp_status make_name(struct source_names *names, const struct activity_table *source,
                                 uint64_t id, uint32_t *name)
 {
     char buffer[NAMES_BYTES];
@@ -27,11 +27,11 @@ static enum mp_status make_name(struct source_names *names, const struct source 
         text = source->unnamed;
         names->quality->undefined++;
     }
-    *name = mp_intern_add(names->names, text, source_name_length(source, text));
+    *name = mp_intern_add(names->names, text, activity_name_length(source, text));
     return *name ? MP_OK : MP_ERR_MEMORY;
 }
 
-enum mp_status source_names_find(struct source_names *names, enum source_index source, uint64_t id,
+enum mp_status source_names_find(struct source_names *names, enum activity_kind source, uint64_t id,
                                  uint32_t *name)
 {
     struct dense *memos = &names->memos[source];
@@ -42,7 +42,7 @@ enum mp_status source_names_find(struct source_names *names, enum source_index s
         *name = *known;
         return MP_OK;
     }
-    MP_TRY(make_name(names, &sources[source], id, name));
+    MP_TRY(make_name(names, &activity_tables[source], id, name));
     status = dense_reach(memos, id);
     if (status == MP_OK)
         *(uint32_t *)dense_at(memos, id) = *name;
@@ -103,7 +103,7 @@ void source_short_name(const char *mangled, const char *readable, char *text, si
 
 enum mp_status source_names_short(struct source_names *names, uint32_t *shorts)
 {
-    const struct dense *memo = &names->memos[SOURCE_KERNEL];
+    const struct dense *memo = &names->memos[ACTIVITY_KERNEL];
     char text[SHORT_BYTES];
 
     for (size_t id = 0; id < memo->count; id++) {
@@ -123,6 +123,6 @@ enum mp_status source_names_short(struct source_names *names, uint32_t *shorts)
 
 void source_names_free(struct source_names *names)
 {
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
+    for (size_t i = 0; i < ACTIVITY_SUMMARISED; i++)
         dense_free(&names->memos[i]);
 }

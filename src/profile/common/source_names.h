@@ -6,7 +6,7 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
-#include "profile/common/sources.h"
+#include "profile/activity.h"
 #include "profile/dense.h"
 #include "profile/quality.h"
 
@@ -17,7 +17,7 @@ struct source_names {
     struct definitions *definitions; /* must be filled before a name is asked for */
     struct quality *quality;         /* counts ids without a name */
     enum names_style style;
-    struct dense memos[SOURCE_COUNT]; /* of uint32_t: names by the ids of a source's rows */
+    struct dense memos[ACTIVITY_SUMMARISED]; /* of uint32_t: names by the ids of a source's rows */
 };
 
 /* Sets up `memos` for a trace, once the other members are set; allocates nothing. */
@@ -25,7 +25,7 @@ void source_names_init(struct source_names *names, const struct mp_trace *trace)
 
 /* The name of an id. An id beyond what the file can justify is looked up each time. API functions
  * are named without their version suffix. MP_OK or MP_ERR_MEMORY. */
-enum mp_status source_names_find(struct source_names *names, enum source_index source, uint64_t id,
+enum mp_status source_names_find(struct source_names *names, enum activity_kind source, uint64_t id,
                                  uint32_t *name);
 
 /* The short name of each kernel found so far, without parameters, template arguments and scopes.

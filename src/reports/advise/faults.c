@@ -25,13 +25,6 @@ struct pass {
     uint64_t cpu_faults;
 };
 
-static void faults_select_columns(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified),
-                     MP_MASK(unified, kind, value, start, duration));
-}
-
 /* The first iteration that counts and is open at that time; NULL: none. Iterations are in order of
  * begin. */
 static const struct iteration *open_at(const struct advise *advise, uint64_t time)
@@ -62,8 +55,9 @@ static enum mp_status add_span(struct pass *pass, uint64_t begin, uint64_t end, 
     return MP_OK;
 }
 
-static enum mp_status faults_take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status faults_take_row(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct pass *pass = context;
     const struct mp_unified_columns unified = mp_unified_columns(batch->columns);
     uint64_t kind = unified.kind[row];
     uint64_t begin = unified.start[row];
@@ -83,13 +77,6 @@ static enum mp_status faults_take_row(struct pass *pass, const struct mp_batch *
         return MP_OK;
     }
     return add_span(pass, begin, begin + unified.duration[row], iteration->end);
-}
-
-static enum mp_status faults_take_batch(void *context, const struct mp_batch *batch)
-{
-    for (uint32_t row = 0; batch->table->id == MP_TABLE_unified && row < batch->rows; row++)
-        MP_TRY(faults_take_row(context, batch, row));
-    return MP_OK;
 }
 
 static int compare_spans(const void *left, const void *right)
@@ -142,6 +129,10 @@ static void tell(const struct advise *advise, const struct pass *pass, uint64_t 
     advise_number(finding, "time_ns", advise_mean(advise, time));
 }
 
+static const struct reading_table tables[] = {
+    {MP_TABLE_unified, MP_MASK(unified, kind, value, start, duration), .take_row = faults_take_row},
+};
+
 enum mp_status advise_page_faults(struct advise *advise, struct advise_finding *finding)
 {
     struct pass pass = {.advise = advise};
@@ -149,8 +140,7 @@ enum mp_status advise_page_faults(struct advise *advise, struct advise_finding *
         .trace = advise->trace,
         .what = "what happened to unified memory",
         .context = &pass,
-        .select = faults_select_columns,
-        .take = faults_take_batch,
+        READING_TABLES(tables),
     };
     enum mp_status status = reading_run(&reading, advise->error);
     uint64_t time = status ? 0 : covered(&pass);

@@ -18,19 +18,6 @@
 
 /* ---- Launch shapes and devices ---- */
 
-static void select_grids(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    shapes_select(cursor);
-}
-
-static enum mp_status take_grids(void *context, const struct mp_batch *batch)
-{
-    struct advise *advise = context;
-
-    return shapes_take(&advise->shapes, batch);
-}
-
 /* Whether occupancy is known of this kernel. */
 static bool occupancy_at(const struct advise *advise, uint32_t index, struct occupancy *occupancy)
 {
@@ -51,9 +38,7 @@ enum mp_status advise_grids_load(struct advise *advise)
     const struct reading reading = {
         .trace = advise->trace,
         .what = "the launch shapes",
-        .context = advise,
-        .select = select_grids,
-        .take = take_grids,
+        .shapes = &advise->shapes,
     };
     const struct deps *deps = advise->deps;
     struct occupancy occupancy;

@@ -3,13 +3,12 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "profile/activity.h"
 #include "profile/reading.h"
 #include "reports/counters/pass.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
-
-#define UNNAMED "[unnamed kernel]"
 
 enum { KEY_KERNEL = 1, KEY_COPY, KEY_SET, KEY_GRAPH };
 
@@ -32,9 +31,9 @@ static enum mp_status find_set(struct counters_pass *pass, uint64_t device, enum
     return MP_OK;
 }
 
-static enum mp_status take_counter(struct counters_pass *pass, const struct mp_batch *batch,
-                                   uint32_t row)
+static enum mp_status take_counter(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct counters_pass *pass = context;
     const struct mp_counter_columns counters = mp_counter_columns(batch->columns);
     struct counters_result *result = pass->result;
     const struct definitions *definitions = &result->definitions;
@@ -66,13 +65,6 @@ static enum mp_status take_counter(struct counters_pass *pass, const struct mp_b
     for (size_t i = 0; i < result->counter_count; i++)
         counter.place += result->counters[i].device == counter.device;
     result->counters[result->counter_count++] = counter;
-    return MP_OK;
-}
-
-static enum mp_status take_counters(struct counters_pass *pass, const struct mp_batch *batch)
-{
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(take_counter(pass, batch, row));
     return MP_OK;
 }
 
@@ -111,9 +103,9 @@ static bool in_range(const struct counters_pass *pass, enum sampled_by by, uint6
     return !range || (begin >= range->begin_time && end <= range->end_time);
 }
 
-static enum mp_status take_sample(struct counters_pass *pass, const struct mp_batch *batch,
-                                  uint32_t row)
+static enum mp_status take_sample(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct counters_pass *pass = context;
     const struct mp_sample_columns sample = mp_sample_columns(batch->columns);
     uint32_t place = mp_map_get(&pass->places, sample.counter[row]);
     uint64_t end = sample.time[row], length = sample.length[row];
@@ -137,13 +129,6 @@ static enum mp_status take_sample(struct counters_pass *pass, const struct mp_ba
         MP_TRY(begin_sample(set, end, length));
     set->values[(set->count - 1) * set->width + (place & 255)] =
         value < SAMPLED_UNKNOWN ? (uint16_t)value : SAMPLED_UNKNOWN;
-    return MP_OK;
-}
-
-static enum mp_status take_samples(struct counters_pass *pass, const struct mp_batch *batch)
-{
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(take_sample(pass, batch, row));
     return MP_OK;
 }
 
@@ -203,7 +188,8 @@ static enum mp_status kernel_group(struct counters_pass *pass, uint64_t shape, u
     uint64_t name = found && found->defined ? found->kernel : 0;
     const char *text = definitions_kernel(definitions, shape, pass->options->style);
 
-    return counters_group(pass, KEY_KERNEL | name << 3, text ? text : UNNAMED, group);
+    return counters_group(pass, KEY_KERNEL | name << 3, text ? text : ACTIVITY_UNNAMED_KERNEL,
+                          group);
 }
 
 /* Whether the work counts; what ran beside it still does in the samples. */
@@ -212,8 +198,9 @@ static bool is_wanted(const struct counters_pass *pass, uint64_t correlation, ui
     return !pass->range || range_has_work(pass->range, correlation, start);
 }
 
-static enum mp_status take_kernels(struct counters_pass *pass, const struct mp_batch *batch)
+static enum mp_status take_kernels(void *context, const struct mp_batch *batch)
 {
+    struct counters_pass *pass = context;
     const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
 
     for (uint32_t row = 0; row < batch->rows; row++) {
@@ -241,8 +228,9 @@ static enum mp_status text_group(struct counters_pass *pass, uint64_t key, const
     return kept ? counters_group(pass, key, kept, group) : MP_ERR_MEMORY;
 }
 
-static enum mp_status take_copies(struct counters_pass *pass, const struct mp_batch *batch)
+static enum mp_status take_copies(void *context, const struct mp_batch *batch)
 {
+    struct counters_pass *pass = context;
     const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
     char text[NAMES_BYTES];
 
@@ -259,8 +247,9 @@ static enum mp_status take_copies(struct counters_pass *pass, const struct mp_ba
     return MP_OK;
 }
 
-static enum mp_status take_sets(struct counters_pass *pass, const struct mp_batch *batch)
+static enum mp_status take_sets(void *context, const struct mp_batch *batch)
 {
+    struct counters_pass *pass = context;
     const struct mp_set_columns set = mp_set_columns(batch->columns);
 
     for (uint32_t row = 0; row < batch->rows; row++) {
@@ -268,14 +257,15 @@ static enum mp_status take_sets(struct counters_pass *pass, const struct mp_batc
 
         if (!is_wanted(pass, set.correlation[row], set.start[row]))
             continue;
-        MP_TRY(counters_group(pass, KEY_SET, "[CUDA memset]", &group));
+        MP_TRY(counters_group(pass, KEY_SET, ACTIVITY_SET_NAME, &group));
         MP_TRY(counters_add_piece(pass, set.stream[row], set.start[row], set.duration[row], group));
     }
     return MP_OK;
 }
 
-static enum mp_status take_graphs(struct counters_pass *pass, const struct mp_batch *batch)
+static enum mp_status take_graphs(void *context, const struct mp_batch *batch)
 {
+    struct counters_pass *pass = context;
     const struct mp_graph_columns graphs = mp_graph_columns(batch->columns);
     char text[NAMES_BYTES];
 
@@ -295,52 +285,28 @@ static enum mp_status take_graphs(struct counters_pass *pass, const struct mp_ba
 
 /* ---- The pass ---- */
 
-static enum mp_status counters_take(void *context, const struct mp_batch *batch)
-{
-    struct counters_pass *pass = context;
-
-    switch (batch->table->id) {
-    case MP_TABLE_counter:
-        return take_counters(pass, batch);
-    case MP_TABLE_sample:
-        return take_samples(pass, batch);
-    case MP_TABLE_kernel:
-        return take_kernels(pass, batch);
-    case MP_TABLE_copy:
-        return take_copies(pass, batch);
-    case MP_TABLE_set:
-        return take_sets(pass, batch);
-    case MP_TABLE_graph:
-        return take_graphs(pass, batch);
-    default:
-        MP_TRY(definitions_take(&pass->result->definitions, batch));
-        return quality_take(&pass->result->quality, batch);
-    }
-}
-
-static void counters_select(struct mp_cursor *cursor, void *context)
-{
-    static const unsigned work[] = {MP_TABLE_kernel, MP_TABLE_copy, MP_TABLE_set, MP_TABLE_graph};
-    const struct counters_pass *pass = context;
-
-    definitions_select(cursor, false);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample), UINT32_MAX);
-    for (size_t i = 0; i < sizeof work / sizeof *work; i++)
-        if (pass->options->by == COUNTERS_BY_KERNEL || pass->options->by == COUNTERS_BY_IDLE)
-            mp_cursor_select(cursor, mp_table_by_id(work[i]), UINT32_MAX);
-}
-
 enum mp_status counters_read(struct counters_pass *pass, struct mp_trace *trace,
                              struct mp_error *error)
 {
+    const bool work =
+        pass->options->by == COUNTERS_BY_KERNEL || pass->options->by == COUNTERS_BY_IDLE;
+    const struct reading_table tables[] = {
+        {MP_TABLE_counter, MP_ALL_COLUMNS, .take_row = take_counter},
+        {MP_TABLE_sample, MP_ALL_COLUMNS, .take_row = take_sample},
+        {MP_TABLE_kernel, work ? MP_MASK(kernel, stream, shape, start, duration, correlation) : 0,
+         .take = take_kernels},
+        {MP_TABLE_copy, work ? MP_MASK(copy, stream, kind, start, duration, correlation) : 0,
+         .take = take_copies},
+        {MP_TABLE_set, work ? MP_MASK(set, stream, start, duration, correlation) : 0,
+         .take = take_sets},
+        {MP_TABLE_graph, work ? MP_MASK(graph, stream, graph, start, duration, correlation) : 0,
+         .take = take_graphs},
+    };
     const struct reading reading = {
         .trace = trace,
         .what = "the counters",
         .context = pass,
-        .select = counters_select,
-        .take = counters_take,
+        READING_TABLES(tables),
         .quality = &pass->result->quality,
         .definitions = &pass->result->definitions,
     };

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profile/activity.h"
 #include "profile/names/names.h"
 #include "profile/reading.h"
 #include "reports/deps/build.h"
@@ -98,7 +99,7 @@ static enum mp_status name_call(struct deps_builder *builder, uint64_t function,
     size_t length = name ? names_api_length(name) : 0;
 
     if (!name) {
-        name = "[unnamed call]";
+        name = ACTIVITY_UNNAMED_CALL;
         length = strlen(name);
     }
     if (IS_ONE_OF(blocking_calls, name, length))
@@ -118,7 +119,7 @@ static enum mp_status name_kernel(struct deps_builder *builder, uint64_t shape,
     const char *name = definitions_kernel(&builder->deps->definitions, shape, builder->style);
 
     if (!name)
-        name = "[unnamed kernel]";
+        name = ACTIVITY_UNNAMED_KERNEL;
     return deps_intern(builder->deps, name, strlen(name), &memo->name);
 }
 
@@ -315,7 +316,7 @@ static enum mp_status take_set(void *context, const struct mp_batch *batch, uint
 {
     struct deps_builder *builder = context;
     const struct mp_set_columns set = mp_set_columns(batch->columns);
-    static const char name[] = "[CUDA memset]";
+    static const char name[] = ACTIVITY_SET_NAME;
     struct deps_activity activity = blank(set.start[row], set.duration[row], set.correlation[row]);
 
     if (!times_are_good(&builder->deps->quality, activity.begin, set.duration[row]))

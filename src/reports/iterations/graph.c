@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "profile/activity.h"
 #include "profile/reading.h"
 #include "reports/iterations/build.h"
 #include "trace/codec/schema.h"
@@ -85,53 +86,23 @@ static enum mp_status see(struct pass *pass, uint64_t id, uint64_t start, uint64
     return MP_OK;
 }
 
-#define COLUMNS(table)        MP_MASK(table, start, duration) | MP_MASK(table, correlation)
-#define COLUMN(table, column) MP_COLUMN_##table##_##column
-#define NODE_TABLE(table)                                                                          \
-    {                                                                                              \
-        MP_TABLE_##table, COLUMNS(table) | MP_MASK(table, node), COLUMN(table, start),             \
-            COLUMN(table, duration), COLUMN(table, correlation), COLUMN(table, node), true         \
-    }
-static const struct {
-    enum mp_table_id table;
-    uint32_t columns;
-    unsigned start, duration, correlation;
-    unsigned of; /* the node, or the graph itself */
-    bool has_nodes;
-} sources[] = {
-    NODE_TABLE(kernel),
-    NODE_TABLE(copy),
-    NODE_TABLE(set),
-    {MP_TABLE_graph, COLUMNS(graph) | MP_MASK(graph, graph), COLUMN(graph, start),
-     COLUMN(graph, duration), COLUMN(graph, correlation), COLUMN(graph, graph), false},
-};
-#undef NODE_TABLE
-#undef COLUMN
-#undef COLUMNS
-
-#define SOURCE_COUNT (sizeof sources / sizeof *sources)
-
-static void graph_select_columns(struct mp_cursor *cursor, void *context)
+static enum mp_status take_rows(void *context, const struct mp_batch *batch)
 {
-    (void)context;
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
-        mp_cursor_select(cursor, mp_table_by_id(sources[i].table), sources[i].columns);
-}
-
-static enum mp_status take_rows(struct pass *pass, const struct mp_batch *batch, size_t source)
-{
-    const struct deps *deps = pass->finder->deps;
-    const uint64_t *of = batch->columns[sources[source].of];
-    const uint64_t *start = batch->columns[sources[source].start];
-    const uint64_t *duration = batch->columns[sources[source].duration];
-    const uint64_t *correlation = batch->columns[sources[source].correlation];
-    bool is_kernel = batch->table->id == MP_TABLE_kernel || batch->table->id == MP_TABLE_graph;
+    const struct activity_table *table = activity_of(batch->table->id);
+    const uint64_t *nodes = activity_column(batch->columns, table->node);
+    const uint64_t *start = activity_column(batch->columns, table->start);
+    const uint64_t *duration = activity_column(batch->columns, table->duration);
+    const uint64_t *correlation = activity_column(batch->columns, table->correlation);
+    bool is_graph = batch->table->id == MP_TABLE_graph;
+    bool is_kernel = batch->table->id == MP_TABLE_kernel || is_graph;
+    struct pass *pass = context;
+    const struct dense *defined = &pass->finder->deps->definitions.nodes;
 
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t id = of[row];
+        uint64_t id = is_graph ? activity_value(batch->columns, table->id, row) : nodes[row];
 
-        if (sources[source].has_nodes) {
-            const struct definition_node *node = id ? dense_at(&deps->definitions.nodes, id) : NULL;
+        if (!is_graph) {
+            const struct definition_node *node = id ? dense_at(defined, id) : NULL;
 
             if (!node || !node->defined)
                 continue;
@@ -142,14 +113,12 @@ static enum mp_status take_rows(struct pass *pass, const struct mp_batch *batch,
     return MP_OK;
 }
 
-static enum mp_status graph_take_batch(void *context, const struct mp_batch *batch)
-{
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (sources[i].table == batch->table->id)
-            return take_rows(context, batch, i);
-    }
-    return MP_OK;
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, start, duration, correlation, node), .take = take_rows},
+    {MP_TABLE_copy, MP_MASK(copy, start, duration, correlation, node), .take = take_rows},
+    {MP_TABLE_set, MP_MASK(set, start, duration, correlation, node), .take = take_rows},
+    {MP_TABLE_graph, MP_MASK(graph, start, duration, correlation, graph), .take = take_rows},
+};
 
 static int compare_seen(const void *left, const void *right)
 {
@@ -408,8 +377,7 @@ static enum mp_status find(struct pass *pass)
         .trace = pass->finder->trace,
         .what = "the graph launches",
         .context = pass,
-        .select = graph_select_columns,
-        .take = graph_take_batch,
+        READING_TABLES(tables),
     };
 
     if (has_graphs(pass->finder->deps))

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "profile/activity.h"
 #include "profile/names/kernel_rules.h"
 
 #include "base/poison.h"
-
-#define UNNAMED "[unnamed kernel]" /* as in the summary */
 
 /* ---- Rows and their keys ---- */
 
@@ -117,7 +116,7 @@ enum mp_status kernels_making_add(struct kernels_making *making,
     struct kernels *kernels = making->kernels;
     const char *name =
         definitions_kernel(&kernels->definitions, launches->shape_id, making->options->style);
-    const char *known = name ? name : UNNAMED;
+    const char *known = name ? name : ACTIVITY_UNNAMED_KERNEL;
     uint32_t id, index;
 
     if (making->options->by)

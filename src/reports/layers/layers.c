@@ -20,30 +20,12 @@
 
 /* ---- Definitions ---- */
 
-static void select_definitions(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    quality_select(cursor);
-}
-
-static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
-{
-    struct layers_result *result = context;
-
-    MP_TRY(definitions_take(&result->definitions, batch));
-    return quality_take(&result->quality, batch);
-}
-
 static enum mp_status load_definitions(struct layers_pass *pass, struct mp_error *error)
 {
     struct layers_result *result = pass->result;
     const struct reading reading = {
         .trace = pass->trace,
         .what = "the definitions",
-        .context = result,
-        .select = select_definitions,
-        .take = take_definitions,
         .quality = &result->quality,
         .definitions = &result->definitions,
     };

@@ -36,9 +36,9 @@ struct pass {
 
 /* ---- Reading ---- */
 
-static enum mp_status positions_take_row(struct pass *pass, const struct mp_batch *batch,
-                                         uint32_t row)
+static enum mp_status positions_take_row(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct pass *pass = context;
     const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
     uint64_t start = kernel.start[row];
     uint64_t shape = kernel.shape[row];
@@ -66,19 +66,10 @@ static enum mp_status positions_take_row(struct pass *pass, const struct mp_batc
     return MP_OK;
 }
 
-static void positions_select_columns(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
-                     MP_MASK(kernel, shape, start, duration, correlation));
-}
-
-static enum mp_status positions_take_batch(void *context, const struct mp_batch *batch)
-{
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(positions_take_row(context, batch, row));
-    return MP_OK;
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, shape, start, duration, correlation),
+     .take_row = positions_take_row},
+};
 
 /* ---- The order of launch ---- */
 
@@ -131,7 +122,7 @@ static enum mp_status name_position(struct source_names *names, uint64_t shape,
     char text[SHORT_BYTES];
     uint32_t name;
 
-    MP_TRY(source_names_find(names, SOURCE_KERNEL, shape, &name));
+    MP_TRY(source_names_find(names, ACTIVITY_KERNEL, shape, &name));
     position->name = mp_intern_get(names->names, name, NULL);
     position->short_name = position->name;
     if (!mangled || !readable || names->style == NAMES_MANGLED)
@@ -226,11 +217,8 @@ enum mp_status layer_positions_build(struct layer_positions *positions, struct m
                                      struct source_names *names, struct mp_error *error)
 {
     struct pass pass = {.range = range, .found = found, .names = names};
-    const struct reading reading = {.trace = trace,
-                                    .what = "the kernels",
-                                    .context = &pass,
-                                    .select = positions_select_columns,
-                                    .take = positions_take_batch};
+    const struct reading reading = {
+        .trace = trace, .what = "the kernels", .context = &pass, READING_TABLES(tables)};
     enum mp_status status;
 
     *positions = (struct layer_positions){.count = 0};

@@ -11,16 +11,11 @@
 
 #include "base/poison.h"
 
-#define NO_COLUMN UINT32_MAX
-
-static const struct {
-    enum source_index source;
-    unsigned node; /* column */
-} kinds[LAYER_KINDS] = {
-    [LAYER_KERNEL] = {SOURCE_KERNEL, MP_COLUMN_kernel_node},
-    [LAYER_COPY] = {SOURCE_COPY, MP_COLUMN_copy_node},
-    [LAYER_SET] = {SOURCE_SET, MP_COLUMN_set_node},
-    [LAYER_GRAPH] = {SOURCE_GRAPH, NO_COLUMN},
+static const enum activity_kind kinds[LAYER_KINDS] = {
+    [LAYER_KERNEL] = ACTIVITY_KERNEL,
+    [LAYER_COPY] = ACTIVITY_COPY,
+    [LAYER_SET] = ACTIVITY_SET,
+    [LAYER_GRAPH] = ACTIVITY_GRAPH,
 };
 
 /* A row of one of the tables. */
@@ -265,7 +260,7 @@ static enum mp_status add_work(struct layers_pass *pass, const struct activity *
     pass->result->activities++;
     pass->result->unlaunched += activity->call == pass->calls.count;
     add_launch(pass, activity);
-    MP_TRY(source_names_find(&pass->names, kinds[activity->kind].source, activity->id, &name));
+    MP_TRY(source_names_find(&pass->names, kinds[activity->kind], activity->id, &name));
     MP_TRY(nvtx_sums_add(&pass->sums, activity->node, nvtx_sum_name(name, SUMMARY_GPU), &tally));
     if (is_captured(pass, activity->instance, activity->node))
         return add_piece(pass, activity);
@@ -380,17 +375,16 @@ static enum mp_status hand_on(struct layers_pass *pass, const struct activity *a
 
 static enum mp_status work_take_row(struct layers_pass *pass, const struct merge_row *row)
 {
-    const struct source *source = &sources[kinds[row->table].source];
-    unsigned node = kinds[row->table].node;
+    const struct activity_table *source = &activity_tables[kinds[row->table]];
     struct activity activity = {
         .kind = row->table,
-        .id = row->columns[source->id][row->row],
-        .stream = row->columns[source->stream][row->row],
+        .id = activity_value(row->columns, source->id, row->row),
+        .stream = activity_value(row->columns, source->stream, row->row),
         .start = row->time,
-        .duration = row->columns[source->duration][row->row],
-        .calls = source_calls(source, row->columns, row->row),
-        .correlation = row->columns[source->correlation][row->row],
-        .graph_node = node == NO_COLUMN ? 0 : row->columns[node][row->row],
+        .duration = activity_value(row->columns, source->duration, row->row),
+        .calls = activity_calls(source, row->columns, row->row),
+        .correlation = activity_value(row->columns, source->correlation, row->row),
+        .graph_node = activity_value(row->columns, source->node, row->row),
         .launch = LAYER_NONE,
     };
 
@@ -413,16 +407,12 @@ static enum mp_status open_merge(struct layers_pass *pass, struct merge **merge,
     struct merge_table tables[LAYER_KINDS];
 
     for (size_t i = 0; i < LAYER_KINDS; i++) {
-        const struct source *source = &sources[kinds[i].source];
+        const struct activity_table *source = &activity_tables[kinds[i]];
 
-        tables[i] = (struct merge_table){
-            .table = mp_table_by_id(source->table),
-            .time = source->start,
-            .columns = 1u << source->id | 1u << source->duration | 1u << source->correlation |
-                       1u << source->stream | source_batch_mask(source),
-        };
-        if (kinds[i].node != NO_COLUMN)
-            tables[i].columns |= 1u << kinds[i].node;
+        tables[i] = merge_activities(
+            source, activity_mask(source->id) | activity_mask(source->duration) |
+                        activity_mask(source->correlation) | activity_mask(source->stream) |
+                        activity_mask(source->calls) | activity_mask(source->node));
     }
     return merge_open(pass->trace, tables, LAYER_KINDS, merge, error);
 }

@@ -209,7 +209,7 @@ static int begin_anew(struct view *view)
     status = live_init(&view->live, view->trace, &options);
     if (status != MP_OK)
         return cannot_read(view, status);
-    live_select(view->cursor);
+    live_select(&view->live, view->cursor);
     return EXIT_FINE;
 }
 

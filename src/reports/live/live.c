@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "profile/reading.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
@@ -41,33 +42,6 @@ void live_grow(struct live *live, const struct mp_trace *trace)
 {
     definitions_raise_limit(&live->definitions, trace);
     live->quality.counters.limit = definitions_limit(trace);
-}
-
-void live_select(struct mp_cursor *cursor)
-{
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
-    definitions_select(cursor, false);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
-                     MP_MASK(kernel, stream, shape, start, duration, correlation));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_copy),
-                     MP_MASK(copy, stream, kind, bytes, start, duration, correlation, count));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_set),
-                     MP_MASK(set, stream, start, duration, correlation));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
-                     MP_MASK(call, thread, start, correlation));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
-                     NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample),
-                     MP_MASK(sample, counter, length, value));
-    /* A graph launch as a whole (MINIPROF_CUDA_GRAPH=graph) keeps its device busy. */
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_graph),
-                     MP_MASK(graph, stream, start, duration, correlation));
 }
 
 /* ---- Sums ---- */
@@ -162,8 +136,9 @@ static enum mp_status live_note_work(struct live *live, uint64_t stream, uint64_
     return live_take_work(live, correlation, ns);
 }
 
-static enum mp_status take_kernel(struct live *live, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_kernel(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct live *live = context;
     const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
     uint64_t ns = kernel.duration[row];
 
@@ -187,8 +162,9 @@ static enum live_direction direction_of(uint64_t kind)
     }
 }
 
-static enum mp_status take_copy(struct live *live, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_copy(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct live *live = context;
     const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
     struct live_copies *copies = &live->copies[direction_of(copy.kind[row])];
     uint64_t count = copy.count[row] ? copy.count[row] : 1;
@@ -203,8 +179,9 @@ static enum mp_status take_copy(struct live *live, const struct mp_batch *batch,
                           copy.correlation[row]);
 }
 
-static enum mp_status take_set(struct live *live, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_set(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct live *live = context;
     const struct mp_set_columns set = mp_set_columns(batch->columns);
 
     if (!take_times(live, set.start[row], set.duration[row]))
@@ -213,23 +190,15 @@ static enum mp_status take_set(struct live *live, const struct mp_batch *batch, 
                           set.correlation[row]);
 }
 
-static enum mp_status take_graph(struct live *live, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_graph(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct live *live = context;
     const struct mp_graph_columns graph = mp_graph_columns(batch->columns);
 
     if (!take_times(live, graph.start[row], graph.duration[row]))
         return MP_OK;
     return live_note_work(live, graph.stream[row], graph.start[row], graph.duration[row],
                           graph.correlation[row]);
-}
-
-static enum mp_status live_each_row(struct live *live, const struct mp_batch *batch,
-                                    enum mp_status (*take)(struct live *, const struct mp_batch *,
-                                                           uint32_t))
-{
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(take(live, batch, row));
-    return MP_OK;
 }
 
 /* By the times of their chunks, calls and NVTX events say how far the program has got. */
@@ -239,39 +208,72 @@ static void take_host_times(struct live *live, const struct mp_batch *batch)
         take_times(live, batch->first_time, batch->last_time - batch->first_time);
 }
 
+static enum mp_status take_calls(void *live, const struct mp_batch *batch)
+{
+    take_host_times(live, batch);
+    live_take_calls(live, batch);
+    return MP_OK;
+}
+
+static enum mp_status take_nvtx(void *live, const struct mp_batch *batch)
+{
+    take_host_times(live, batch);
+    MP_TRY(live_take_nvtx(live, batch));
+    live_layers_settle(live);
+    return MP_OK;
+}
+
+static enum mp_status take_counters(void *live, const struct mp_batch *batch)
+{
+    return live_take_counters(live, batch);
+}
+
+static enum mp_status take_samples(void *live, const struct mp_batch *batch)
+{
+    live_take_samples(live, batch);
+    return MP_OK;
+}
+
+/* A graph launch as a whole (MINIPROF_CUDA_GRAPH=graph) keeps its device busy. */
+static const struct reading_table tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, stream, shape, start, duration, correlation),
+     .take_row = take_kernel},
+    {MP_TABLE_copy, MP_MASK(copy, stream, kind, bytes, start, duration, correlation, count),
+     .take_row = take_copy},
+    {MP_TABLE_set, MP_MASK(set, stream, start, duration, correlation), .take_row = take_set},
+    {MP_TABLE_graph, MP_MASK(graph, stream, start, duration, correlation), .take_row = take_graph},
+    {MP_TABLE_call, MP_MASK(call, thread, start, correlation), .take = take_calls},
+    {MP_TABLE_nvtx, NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time), .take = take_nvtx},
+    {MP_TABLE_counter, MP_ALL_COLUMNS, .take = take_counters},
+    {MP_TABLE_sample, MP_MASK(sample, counter, length, value), .take = take_samples},
+};
+
+static struct reading reading_of(struct live *live)
+{
+    return (struct reading){
+        .context = live,
+        READING_TABLES(tables),
+        .definitions = &live->definitions,
+        .quality = &live->quality,
+    };
+}
+
+void live_select(struct live *live, struct mp_cursor *cursor)
+{
+    const struct reading reading = reading_of(live);
+
+    reading_select(&reading, cursor);
+}
+
 enum mp_status live_take(struct live *live, const struct mp_batch *batch)
 {
+    const struct reading reading = reading_of(live);
+
     if (batch->table->kind == MP_TABLE_EVENT) {
         live->records += batch->rows;
         live->anything = true;
     }
-    switch (batch->table->id) {
-    case MP_TABLE_kernel:
-        return live_each_row(live, batch, take_kernel);
-    case MP_TABLE_copy:
-        return live_each_row(live, batch, take_copy);
-    case MP_TABLE_set:
-        return live_each_row(live, batch, take_set);
-    case MP_TABLE_graph:
-        return live_each_row(live, batch, take_graph);
-    case MP_TABLE_counter:
-        return live_take_counters(live, batch);
-    case MP_TABLE_sample:
-        live_take_samples(live, batch);
-        return MP_OK;
-    case MP_TABLE_call:
-        take_host_times(live, batch);
-        live_take_calls(live, batch);
-        return MP_OK;
-    case MP_TABLE_nvtx:
-        take_host_times(live, batch);
-        MP_TRY(live_take_nvtx(live, batch));
-        live_layers_settle(live);
-        return MP_OK;
-    default:
-        MP_TRY(definitions_take(&live->definitions, batch));
-        return quality_take(&live->quality, batch);
-    }
+    return reading_take(&reading, batch);
 }
 
 /* ---- Intervals ---- */

@@ -160,7 +160,7 @@ enum mp_status live_init(struct live *live, const struct mp_trace *trace,
 void live_free(struct live *live);
 
 /* Makes the cursor deliver what live_take needs. */
-void live_select(struct mp_cursor *cursor);
+void live_select(struct live *live, struct mp_cursor *cursor);
 
 /* MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status live_take(struct live *live, const struct mp_batch *batch);

@@ -50,43 +50,29 @@ struct sweep {
 
 /* ---- Definitions ---- */
 
-struct head {
-    struct memory_events *events;
-    struct definitions *definitions;
-    struct quality *quality;
-};
-
-static void select_head(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_capture), MP_MASK(capture, kind, reason));
-}
-
-static enum mp_status take_head(void *context, const struct mp_batch *batch)
+static enum mp_status take_capture(void *context, const struct mp_batch *batch, uint32_t row)
 {
     const struct mp_capture_columns capture = mp_capture_columns(batch->columns);
-    const struct head *head = context;
+    struct memory_events *events = context;
 
-    for (uint32_t row = 0; batch->table->id == MP_TABLE_capture && row < batch->rows; row++)
-        head->events->reached_end = capture.kind[row] == MP_capture_kind_end &&
-                                    capture.reason[row] == MP_capture_reason_end_of_process;
-    MP_TRY(definitions_take(head->definitions, batch));
-    return quality_take(head->quality, batch);
+    events->reached_end = capture.kind[row] == MP_capture_kind_end &&
+                          capture.reason[row] == MP_capture_reason_end_of_process;
+    return MP_OK;
 }
+
+static const struct reading_table head_tables[] = {
+    {MP_TABLE_capture, MP_MASK(capture, kind, reason), .take_row = take_capture},
+};
 
 static enum mp_status load_head(struct memory_events *events, struct mp_trace *trace,
                                 struct definitions *definitions, struct quality *quality,
                                 struct mp_error *error)
 {
-    struct head head = {events, definitions, quality};
     const struct reading reading = {
         .trace = trace,
         .what = "the allocations",
-        .context = &head,
-        .select = select_head,
-        .take = take_head,
+        .context = events,
+        READING_TABLES(head_tables),
         .quality = quality,
         .definitions = definitions,
     };

@@ -9,14 +9,13 @@
 #include "base/data/map.h"
 #include "base/data/reserve.h"
 #include "base/text/strings.h"
+#include "profile/activity.h"
 #include "profile/dense.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
-
-#define UNNAMED "[unnamed kernel]"
 
 /* What is known of a kernel, by the id of its name; zeroed, it has not run yet. */
 struct kernel_state {
@@ -60,8 +59,9 @@ static enum metric_unit unit_of(uint64_t unit)
     return unit <= METRIC_UNIT_PER_SECOND ? (enum metric_unit)unit : METRIC_UNIT_NONE;
 }
 
-static enum mp_status take_metrics(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_metrics(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
     const struct mp_metric_columns metrics = mp_metric_columns(batch->columns);
     struct metrics_result *result = pass->result;
 
@@ -111,8 +111,8 @@ static void name_kernel(struct pass *pass, uint64_t id, struct kernel_state *ker
 {
     const char *text = definitions_text(&pass->result->definitions, id);
 
-    kernel->name =
-        text ? names_demangle(text, pass->options->style, &pass->result->names) : UNNAMED;
+    kernel->name = text ? names_demangle(text, pass->options->style, &pass->result->names)
+                        : ACTIVITY_UNNAMED_KERNEL;
     kernel->order = pass->orders++;
 }
 
@@ -258,8 +258,9 @@ static double value_of_bits(uint64_t bits)
     return value;
 }
 
-static enum mp_status take_values(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_values(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
     const struct mp_metric_value_columns metric_value = mp_metric_value_columns(batch->columns);
 
     for (uint32_t row = 0; row < batch->rows; row++) {
@@ -278,48 +279,19 @@ static enum mp_status take_values(struct pass *pass, const struct mp_batch *batc
 
 /* ---- The passes over the file ---- */
 
-static enum mp_status take_definition(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-
-    if (batch->table->id == MP_TABLE_metric)
-        return take_metrics(pass, batch);
-    return definitions_take(&pass->result->definitions, batch);
-}
-
-/* Definitions come a second time here, so damage in them counts too. */
-static enum mp_status take_rest(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-
-    if (batch->table->id == MP_TABLE_metric_value)
-        return take_values(pass, batch);
-    return quality_take(&pass->result->quality, batch);
-}
-
-static void select_definitions(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_metric), UINT32_MAX);
-}
-
-static void select_rest(struct mp_cursor *cursor, void *context)
-{
-    select_definitions(cursor, context);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_metric_value), UINT32_MAX);
-}
-
+/* Definitions come a second time with the values, so damage in them counts too. */
 static enum mp_status metrics_run_pass(struct pass *pass, struct mp_trace *trace, bool values,
                                        struct mp_error *error)
 {
+    const struct reading_table tables[] = {
+        {MP_TABLE_metric, MP_ALL_COLUMNS, .take = values ? NULL : take_metrics},
+        {MP_TABLE_metric_value, values ? MP_ALL_COLUMNS : 0, .take = take_values},
+    };
     const struct reading reading = {
         .trace = trace,
         .what = "the metrics",
         .context = pass,
-        .select = values ? select_rest : select_definitions,
-        .take = values ? take_rest : take_definition,
+        READING_TABLES(tables),
         .quality = values ? &pass->result->quality : NULL,
         .definitions = &pass->result->definitions,
     };

@@ -8,7 +8,7 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
-#include "profile/common/sources.h"
+#include "profile/activity.h"
 #include "profile/common/tally.h"
 #include "reports/nvtx/spans.h"
 

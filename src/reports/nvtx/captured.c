@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "profile/activity.h"
 #include "profile/common/source_names.h"
-#include "profile/common/sources.h"
 #include "profile/nvtx/captured.h"
 #include "profile/reading.h"
 #include "reports/nvtx/calls.h"
@@ -45,17 +45,6 @@ struct pass {
     struct source_names names;
 };
 
-static const struct {
-    enum source_index source;
-    unsigned node; /* column */
-} node_sources[] = {
-    {SOURCE_KERNEL, MP_COLUMN_kernel_node},
-    {SOURCE_COPY, MP_COLUMN_copy_node},
-    {SOURCE_SET, MP_COLUMN_set_node},
-};
-
-#define NODE_SOURCES (sizeof node_sources / sizeof *node_sources)
-
 /* ---- Work ---- */
 
 /* Room was made for one place for each captured node, so there is always a free one. */
@@ -83,49 +72,40 @@ static bool captured_is_wanted(struct pass *pass, uint64_t correlation, uint64_t
            (!pass->range || range_has_work(pass->range, correlation, start));
 }
 
-static enum mp_status captured_take_work(struct pass *pass, enum source_index index,
-                                         unsigned node_column, const struct mp_batch *batch)
+static enum mp_status captured_take_work(void *context, const struct mp_batch *batch)
 {
-    const struct source *source = &sources[index];
+    const struct activity_table *source = activity_of(batch->table->id);
+    const enum activity_kind index = (enum activity_kind)(source - activity_tables);
+    struct pass *pass = context;
 
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t duration = batch->columns[source->duration][row];
-        struct tally tally = tally_of(duration, source_calls(source, batch->columns, row));
+        uint64_t duration = activity_value(batch->columns, source->duration, row);
+        struct tally tally = tally_of(duration, activity_calls(source, batch->columns, row));
         const struct captured_node *node =
-            captured_find(&pass->captured, batch->columns[node_column][row]);
+            captured_find(&pass->captured, activity_value(batch->columns, source->node, row));
         uint32_t name, place;
 
-        if (!node || !captured_is_wanted(pass, batch->columns[source->correlation][row],
-                                         batch->columns[source->start][row], duration))
+        if (!node ||
+            !captured_is_wanted(pass, activity_value(batch->columns, source->correlation, row),
+                                activity_value(batch->columns, source->start, row), duration))
             continue;
         MP_TRY(place_of(pass, node, &place));
-        MP_TRY(source_names_find(&pass->names, index, batch->columns[source->id][row], &name));
+        MP_TRY(source_names_find(&pass->names, index,
+                                 activity_value(batch->columns, source->id, row), &name));
         MP_TRY(
             nvtx_sums_add(&pass->place_sums, place - 1, nvtx_sum_name(name, SUMMARY_GPU), &tally));
     }
     return MP_OK;
 }
 
-static enum mp_status captured_take_batch(void *context, const struct mp_batch *batch)
-{
-    for (size_t i = 0; i < NODE_SOURCES; i++)
-        if (sources[node_sources[i].source].table == batch->table->id)
-            return captured_take_work(context, node_sources[i].source, node_sources[i].node, batch);
-    return MP_OK;
-}
-
-static void captured_select_columns(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    for (size_t i = 0; i < NODE_SOURCES; i++) {
-        const struct source *source = &sources[node_sources[i].source];
-
-        mp_cursor_select(cursor, mp_table_by_id(source->table),
-                         1u << source->id | 1u << source->start | 1u << source->duration |
-                             1u << source->correlation | 1u << node_sources[i].node |
-                             source_batch_mask(source));
-    }
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, shape, start, duration, correlation, node),
+     .take = captured_take_work},
+    {MP_TABLE_copy, MP_MASK(copy, kind, start, duration, correlation, node, count),
+     .take = captured_take_work},
+    {MP_TABLE_set, MP_MASK(set, memory, start, duration, correlation, node),
+     .take = captured_take_work},
+};
 
 static enum mp_status read_work(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
 {
@@ -133,8 +113,7 @@ static enum mp_status read_work(struct pass *pass, struct mp_trace *trace, struc
         .trace = trace,
         .what = "the work of CUDA graphs",
         .context = pass,
-        .select = captured_select_columns,
-        .take = captured_take_batch,
+        READING_TABLES(tables),
     };
 
     return reading_run(&reading, error);

@@ -7,6 +7,7 @@
 #include "base/data/reserve.h"
 #include "profile/common/source_names.h"
 #include "profile/ranges.h"
+#include "profile/reading.h"
 #include "reports/nvtx/calls.h"
 #include "reports/nvtx/captured.h"
 #include "reports/nvtx/spans.h"
@@ -51,8 +52,9 @@ static enum mp_status result_take_call(struct pass *pass, struct nvtx_thread *th
     return MP_OK;
 }
 
-static enum mp_status take_calls(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_calls(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
     const struct mp_call_columns calls = mp_call_columns(batch->columns);
     uint64_t number = 0;
     uint32_t thread = MP_MAP_ABSENT;
@@ -98,13 +100,14 @@ static enum mp_status add_work(struct pass *pass, size_t first, uint32_t name,
     return MP_OK;
 }
 
-static enum mp_status result_take_work(struct pass *pass, enum source_index index,
-                                       const struct mp_batch *batch)
+static enum mp_status result_take_work(void *context, const struct mp_batch *batch)
 {
-    const struct source *source = &sources[index];
-    const uint64_t *correlations = batch->columns[source->correlation];
-    const uint64_t *starts = batch->columns[source->start];
-    const uint64_t *durations = batch->columns[source->duration];
+    const struct activity_table *source = activity_of(batch->table->id);
+    const enum activity_kind index = (enum activity_kind)(source - activity_tables);
+    struct pass *pass = context;
+    const uint64_t *correlations = activity_column(batch->columns, source->correlation);
+    const uint64_t *starts = activity_column(batch->columns, source->start);
+    const uint64_t *durations = activity_column(batch->columns, source->duration);
 
     for (uint32_t row = 0; row < batch->rows; row++) {
         size_t call = correlations[row] ? nvtx_calls_position(&pass->calls, correlations[row])
@@ -115,8 +118,9 @@ static enum mp_status result_take_work(struct pass *pass, enum source_index inde
         if (call == pass->calls.count ||
             !times_are_good(&pass->result->quality, starts[row], durations[row]))
             continue;
-        MP_TRY(source_names_find(&pass->names, index, batch->columns[source->id][row], &name));
-        tally = tally_of(durations[row], source_calls(source, batch->columns, row));
+        MP_TRY(source_names_find(&pass->names, index,
+                                 activity_value(batch->columns, source->id, row), &name));
+        tally = tally_of(durations[row], activity_calls(source, batch->columns, row));
         MP_TRY(add_work(pass, call, name, &tally));
     }
     return MP_OK;
@@ -124,38 +128,18 @@ static enum mp_status result_take_work(struct pass *pass, enum source_index inde
 
 /* ---- The passes ---- */
 
-/* Reads either the calls or the work. */
-static void select_group(struct mp_cursor *cursor, enum summary_group_index group)
-{
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        const struct source *source = &sources[i];
-        uint32_t mask = 1u << source->id | 1u << source->start | 1u << source->duration |
-                        source_batch_mask(source);
-
-        if (source->group != group || source->correlation == SOURCES_NO_COLUMN)
-            continue;
-        mask |= 1u << source->correlation;
-        if (source->table == MP_TABLE_call)
-            mask |= MP_MASK(call, thread);
-        mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
-    }
-}
-
-static enum mp_status result_take_batch(struct pass *pass, const struct mp_batch *batch)
-{
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (sources[i].table != batch->table->id)
-            continue;
-        return i == SOURCE_CALL ? take_calls(pass, batch)
-                                : result_take_work(pass, (enum source_index)i, batch);
-    }
-    return MP_OK;
-}
+static const struct reading_table call_tables[] = {
+    {MP_TABLE_call, MP_MASK(call, function, start, duration, correlation, thread),
+     .take = take_calls},
+};
+static const struct reading_table work_tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, shape, start, duration, correlation),
+     .take = result_take_work},
+    {MP_TABLE_copy, MP_MASK(copy, kind, start, duration, correlation, count),
+     .take = result_take_work},
+    {MP_TABLE_set, MP_MASK(set, memory, start, duration, correlation), .take = result_take_work},
+    {MP_TABLE_graph, MP_MASK(graph, graph, start, duration, correlation), .take = result_take_work},
+};
 
 /* Adds up what several passes could not read. Each pass reads other tables, but all meet the same
  * damage between chunks, which counts once. */
@@ -173,18 +157,22 @@ static void join_damage(struct mp_damage *damage, const struct mp_damage *before
         damage->first_offset = before->first_offset;
 }
 
+/* Reads either the calls or the work. */
 static enum mp_status read_group(struct pass *pass, struct mp_trace *trace,
                                  enum summary_group_index group, struct mp_error *error)
 {
+    const struct reading calls = {.context = pass, READING_TABLES(call_tables)};
+    const struct reading work = {.context = pass, READING_TABLES(work_tables)};
+    const struct reading *reading = group == SUMMARY_API ? &calls : &work;
     struct mp_damage before = pass->result->quality.damage;
     struct mp_cursor *cursor;
     struct mp_batch batch;
     enum mp_status status;
 
     MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_group(cursor, group);
+    reading_select(reading, cursor);
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = result_take_batch(pass, &batch);
+        status = reading_take(reading, &batch);
         if (status != MP_OK)
             break;
     }
@@ -207,7 +195,7 @@ static enum mp_status add_calls(struct pass *pass)
 
         if (!call->launched && !pass->options->all_calls)
             continue;
-        MP_TRY(source_names_find(&pass->names, SOURCE_CALL, call->function, &name));
+        MP_TRY(source_names_find(&pass->names, ACTIVITY_CALL, call->function, &name));
         MP_TRY(nvtx_sums_add(&pass->nodes, call->node, nvtx_sum_name(name, SUMMARY_API), &tally));
     }
     return MP_OK;

@@ -158,33 +158,17 @@ static enum mp_status spans_take_row(struct pass *pass, const struct nvtx_event 
 
 /* ---- The passes over the file ---- */
 
-static void spans_select_columns(struct mp_cursor *cursor, void *context)
+static enum mp_status take_nvtx(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    (void)context;
-    definitions_select(cursor, false);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
-                     NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time));
+    const uint64_t time = mp_nvtx_columns(batch->columns).time[row];
+    const struct nvtx_event event = nvtx_event_at(batch->columns, row, time);
+
+    return spans_take_row(context, &event);
 }
 
-static enum mp_status spans_take_batch(void *context, const struct mp_batch *batch)
-{
-    const struct mp_nvtx_columns nvtx = mp_nvtx_columns(batch->columns);
-    struct pass *pass = context;
-
-    if (batch->table->id == MP_TABLE_nvtx) {
-        const uint64_t *times = nvtx.time;
-
-        for (uint32_t row = 0; row < batch->rows; row++) {
-            const struct nvtx_event event = nvtx_event_at(batch->columns, row, times[row]);
-
-            MP_TRY(spans_take_row(pass, &event));
-        }
-        return MP_OK;
-    }
-    MP_TRY(definitions_take(pass->reading->definitions, batch));
-    return quality_take(pass->reading->quality, batch);
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_nvtx, NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time), .take_row = take_nvtx},
+};
 
 static enum mp_status spans_run_pass(struct pass *pass, struct mp_trace *trace,
                                      struct mp_error *error)
@@ -193,8 +177,7 @@ static enum mp_status spans_run_pass(struct pass *pass, struct mp_trace *trace,
         .trace = trace,
         .what = "the NVTX ranges",
         .context = pass,
-        .select = spans_select_columns,
-        .take = spans_take_batch,
+        READING_TABLES(tables),
         .quality = pass->reading->quality,
         .definitions = pass->reading->definitions,
     };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "profile/activity.h"
 #include "profile/names/kernel_rules.h"
 #include "profile/reading.h"
 #include "reports/overlap/pass.h"
@@ -16,22 +17,10 @@
 
 /* ---- Definitions ---- */
 
-static void select_definitions(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_stream_info),
-                     MP_MASK(stream_info, stream, context, correlation));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_context_info),
-                     MP_MASK(context_info, context, device));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified), MP_MASK(unified, kind));
-}
-
 /* CUDA's own streams have no call that made them. */
-static enum mp_status take_stream(struct overlap_pass *pass, const struct mp_batch *batch,
-                                  uint32_t row)
+static enum mp_status take_stream(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct overlap_pass *pass = context;
     const struct mp_stream_info_columns stream_info = mp_stream_info_columns(batch->columns);
 
     if (!stream_info.correlation[row])
@@ -45,9 +34,9 @@ static enum mp_status take_stream(struct overlap_pass *pass, const struct mp_bat
     return MP_OK;
 }
 
-static enum mp_status take_context(struct overlap_pass *pass, const struct mp_batch *batch,
-                                   uint32_t row)
+static enum mp_status take_context(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct overlap_pass *pass = context;
     const struct mp_context_info_columns context_info = mp_context_info_columns(batch->columns);
     uint64_t device = context_info.device[row];
 
@@ -56,24 +45,18 @@ static enum mp_status take_context(struct overlap_pass *pass, const struct mp_ba
     return mp_map_put(&pass->contexts, context_info.context[row], (uint32_t)device);
 }
 
-static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
+static enum mp_status take_migrations(void *context, const struct mp_batch *batch)
 {
-    struct overlap_pass *pass = context;
-
-    MP_TRY(definitions_take(&pass->overlap->definitions, batch));
-    MP_TRY(quality_take(&pass->overlap->quality, batch));
-    if (batch->table->id == MP_TABLE_unified)
-        pass->overlap->migrations += batch->rows;
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        if (batch->table->id == MP_TABLE_stream_info)
-            MP_TRY(take_stream(pass, batch, row));
-        else if (batch->table->id == MP_TABLE_context_info)
-            MP_TRY(take_context(pass, batch, row));
-        else
-            break;
-    }
+    ((struct overlap_pass *)context)->overlap->migrations += batch->rows;
     return MP_OK;
 }
+
+static const struct reading_table definition_tables[] = {
+    {MP_TABLE_stream_info, MP_MASK(stream_info, stream, context, correlation),
+     .take_row = take_stream},
+    {MP_TABLE_context_info, MP_MASK(context_info, context, device), .take_row = take_context},
+    {MP_TABLE_unified, MP_MASK(unified, kind), .take = take_migrations},
+};
 
 static enum mp_status load_definitions(struct overlap_pass *pass, struct mp_error *error)
 {
@@ -81,8 +64,7 @@ static enum mp_status load_definitions(struct overlap_pass *pass, struct mp_erro
         .trace = pass->trace,
         .what = "the definitions",
         .context = pass,
-        .select = select_definitions,
-        .take = take_definitions,
+        READING_TABLES(definition_tables),
         .quality = &pass->overlap->quality,
         .definitions = &pass->overlap->definitions,
     };
@@ -92,26 +74,11 @@ static enum mp_status load_definitions(struct overlap_pass *pass, struct mp_erro
 
 /* ---- Activities ---- */
 
-/* The tables, in the order in which they are merged, and their columns. */
-static const struct activity_table {
-    uint16_t table;
-    uint8_t stream, start, duration, correlation;
-    uint8_t what;  /* shape of a kernel, kind of a copy */
-    uint8_t count; /* copies of a batch; 0: each row is one */
-} tables[] = {
-#define C(table, column) MP_COLUMN_##table##_##column
-    {MP_TABLE_kernel, C(kernel, stream), C(kernel, start), C(kernel, duration),
-     C(kernel, correlation), C(kernel, shape), 0},
-    {MP_TABLE_copy, C(copy, stream), C(copy, start), C(copy, duration), C(copy, correlation),
-     C(copy, kind), C(copy, count)},
-    {MP_TABLE_set, C(set, stream), C(set, start), C(set, duration), C(set, correlation),
-     C(set, stream), 0},
-    {MP_TABLE_graph, C(graph, stream), C(graph, start), C(graph, duration), C(graph, correlation),
-     C(graph, stream), 0},
-#undef C
-};
+/* In the order in which they are merged. */
+static const enum activity_kind kinds[] = {ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_SET,
+                                           ACTIVITY_GRAPH};
 
-#define TABLE_COUNT (sizeof tables / sizeof *tables)
+#define TABLE_COUNT (sizeof kinds / sizeof *kinds)
 
 static enum overlap_activity kind_of_copy(uint64_t kind)
 {
@@ -235,11 +202,12 @@ static void widen(struct overlap_window *window, uint64_t begin, uint64_t end)
 
 static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct merge_row *row)
 {
-    const struct activity_table *table = &tables[row->table];
-    uint64_t duration = row->columns[table->duration][row->row];
-    uint64_t correlation = row->columns[table->correlation][row->row];
-    uint64_t stream = row->columns[table->stream][row->row];
+    const struct activity_table *table = &activity_tables[kinds[row->table]];
+    uint64_t duration = activity_value(row->columns, table->duration, row->row);
+    uint64_t correlation = activity_value(row->columns, table->correlation, row->row);
+    uint64_t stream = activity_value(row->columns, table->stream, row->row);
     uint64_t end = row->time + duration;
+    uint64_t calls = activity_calls(table, row->columns, row->row);
     enum overlap_activity activity;
     uint32_t slot;
 
@@ -249,16 +217,17 @@ static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct m
         pass->overlap->quality.reversed_times++;
         return MP_OK;
     }
-    MP_TRY(overlap_kind_of(pass, table, row->columns[table->what][row->row], &activity));
+    MP_TRY(
+        overlap_kind_of(pass, table, activity_value(row->columns, table->id, row->row), &activity));
     if (table->table == MP_TABLE_kernel || table->table == MP_TABLE_graph)
         MP_TRY(kernel_time_next(&pass->kernels, stream, row->time, duration));
     MP_TRY(find_slot(pass, &stream, &slot));
     widen(window_of(pass, correlation, row->time), row->time, end);
-    if (table->count && row->columns[table->count][row->row] > 1) {
+    if (calls > 1) {
         struct overlap_lane *lane = dense_at(&pass->lanes, stream);
 
-        pass->sweeps[slot].times.calls[activity] += row->columns[table->count][row->row] - 1;
-        lane->calls += row->columns[table->count][row->row] - 1;
+        pass->sweeps[slot].times.calls[activity] += calls - 1;
+        lane->calls += calls - 1;
     }
     return overlap_sweep_add(&pass->sweeps[slot], pass->lanes.items, activity, (uint32_t)stream,
                              row->time, end);
@@ -271,11 +240,14 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
     struct merge_row row;
     enum mp_status status;
 
-    for (size_t i = 0; i < TABLE_COUNT; i++)
-        wanted[i] = (struct merge_table){mp_table_by_id(tables[i].table), tables[i].start,
-                                         1u << tables[i].stream | 1u << tables[i].duration |
-                                             1u << tables[i].correlation | 1u << tables[i].what |
-                                             (tables[i].count ? 1u << tables[i].count : 0)};
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
+        const struct activity_table *table = &activity_tables[kinds[i]];
+
+        wanted[i] =
+            merge_activities(table, activity_mask(table->stream) | activity_mask(table->duration) |
+                                        activity_mask(table->correlation) |
+                                        activity_mask(table->id) | activity_mask(table->calls));
+    }
     MP_TRY(merge_open(pass->trace, wanted, TABLE_COUNT, &merge, error));
     while ((status = merge_next(merge, &row)) == MP_OK) {
         status = overlap_take_row(pass, &row);

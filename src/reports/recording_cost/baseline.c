@@ -21,14 +21,6 @@ struct pass {
     size_t count, capacity;
 };
 
-static void select_steps(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_step),
-                     MP_MASK(step, name, duration, recorded));
-}
-
 static enum mp_status reserve(struct pass *pass, size_t more)
 {
     size_t capacity = pass->capacity ? pass->capacity : 1024;
@@ -51,9 +43,6 @@ static enum mp_status take_steps(void *context, const struct mp_batch *batch)
     const struct mp_step_columns step = mp_step_columns(batch->columns);
     struct pass *pass = context;
 
-    MP_TRY(definitions_take(&pass->definitions, batch));
-    if (batch->table->id != MP_TABLE_step)
-        return MP_OK;
     MP_TRY(reserve(pass, batch->rows));
     for (uint32_t row = 0; row < batch->rows; row++)
         pass->steps[pass->count++] = (struct step){
@@ -131,6 +120,10 @@ static enum mp_status sum_up_steps(struct pass *pass, struct baseline *baseline)
     return values && baseline->name ? MP_OK : MP_ERR_MEMORY;
 }
 
+static const struct reading_table tables[] = {
+    {MP_TABLE_step, MP_MASK(step, name, duration, recorded), .take = take_steps},
+};
+
 enum mp_status baseline_build(struct mp_trace *trace, struct baseline *baseline,
                               struct mp_error *error)
 {
@@ -140,8 +133,8 @@ enum mp_status baseline_build(struct mp_trace *trace, struct baseline *baseline,
         .trace = trace,
         .what = "the steps",
         .context = &pass,
-        .select = select_steps,
-        .take = take_steps,
+        READING_TABLES(tables),
+        .definitions = &pass.definitions,
     };
     enum mp_status status;
 

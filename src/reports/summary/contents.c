@@ -58,24 +58,22 @@ static enum mp_status count_chunks(struct contents *contents, struct mp_trace *t
     return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
 }
 
-static void select_notes(struct mp_cursor *cursor, void *context)
+static enum mp_status take_strings(void *context, const struct mp_batch *batch)
 {
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string), MP_MASK(string, id, text));
-    ranges_select(cursor);
-    quality_select(cursor);
-    told_select(cursor);
+    told_take_strings(&((struct contents *)context)->told, batch);
+    return MP_OK;
 }
 
-static enum mp_status take_notes(void *context, const struct mp_batch *batch)
+static enum mp_status take_collectives(void *context, const struct mp_batch *batch)
 {
-    struct contents *contents = context;
-
-    told_take(&contents->told, batch);
-    MP_TRY(definitions_take(&contents->definitions, batch));
-    MP_TRY(ranges_take(&contents->ranges, batch));
-    return quality_take(&contents->quality, batch);
+    told_take_collectives(&((struct contents *)context)->told, batch);
+    return MP_OK;
 }
+
+static const struct reading_table tables[] = {
+    {MP_TABLE_string, MP_MASK(string, id, text), .take = take_strings},
+    {MP_TABLE_collective, MP_MASK(collective, source), .take = take_collectives},
+};
 
 /* Capture ranges, quality counters and the texts of their names. */
 static enum mp_status read_notes(struct contents *contents, struct mp_trace *trace,
@@ -85,8 +83,12 @@ static enum mp_status read_notes(struct contents *contents, struct mp_trace *tra
         .trace = trace,
         .what = "the trace",
         .context = contents,
-        .select = select_notes,
-        .take = take_notes,
+        READING_TABLES(tables),
+        .definitions = &contents->definitions,
+        .kept = DEFINITIONS_TEXTS,
+        .ranges = &contents->ranges,
+        .quality = &contents->quality,
+        .unfinished = true,
     };
 
     return reading_run(&reading, error);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/common/sources.h"
+#include "profile/activity.h"
 #include "profile/dense.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
@@ -19,22 +19,6 @@ struct pass {
     struct dense ends; /* uint64_t, by stream: the greatest end */
 };
 
-static const enum source_index work[] = {SOURCE_KERNEL, SOURCE_COPY, SOURCE_SET};
-
-static void select_work(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    definitions_select(cursor, false);
-    for (size_t i = 0; i < sizeof work / sizeof *work; i++) {
-        const struct source *source = &sources[work[i]];
-
-        mp_cursor_select(cursor, mp_table_by_id(source->table),
-                         UINT64_C(1) << source->id | UINT64_C(1) << source->start |
-                             UINT64_C(1) << source->duration | UINT64_C(1) << source->correlation |
-                             UINT64_C(1) << source->stream);
-    }
-}
-
 static enum mp_status note_end(struct pass *pass, uint64_t stream, uint64_t end)
 {
     enum mp_status status = dense_reach(&pass->ends, stream);
@@ -47,52 +31,32 @@ static enum mp_status note_end(struct pass *pass, uint64_t stream, uint64_t end)
     return MP_OK;
 }
 
-static enum mp_status take_rows(struct pass *pass, enum source_index index,
-                                const struct mp_batch *batch)
+static enum mp_status take_row(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    const struct source *source = &sources[index];
+    const struct activity_table *source = activity_of(batch->table->id);
+    uint64_t start = activity_value(batch->columns, source->start, row);
+    uint64_t stream = activity_value(batch->columns, source->stream, row);
+    struct pass *pass = context;
 
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t start = batch->columns[source->start][row];
-        uint64_t stream = batch->columns[source->stream][row];
-
-        if (start)
-            MP_TRY(note_end(pass, stream, start + batch->columns[source->duration][row]));
-        else
-            pass->running->items[pass->found++ % MAX_RUNNING] =
-                (struct running_work){.source = index,
-                                      .id = batch->columns[source->id][row],
-                                      .stream = stream,
-                                      .correlation = batch->columns[source->correlation][row]};
-    }
+    if (start)
+        return note_end(pass, stream,
+                        start + activity_value(batch->columns, source->duration, row));
+    pass->running->items[pass->found++ % MAX_RUNNING] = (struct running_work){
+        .source = (enum activity_kind)(source - activity_tables),
+        .id = activity_value(batch->columns, source->id, row),
+        .stream = stream,
+        .correlation = activity_value(batch->columns, source->correlation, row)};
     return MP_OK;
 }
 
-static enum mp_status take_work(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-
-    for (size_t i = 0; i < sizeof work / sizeof *work; i++)
-        if (batch->table->id == sources[work[i]].table)
-            return take_rows(pass, work[i], batch);
-    return definitions_take(&pass->definitions, batch);
-}
-
-static void select_calls(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call), MP_MASK(call, start, correlation));
-}
-
-static enum mp_status take_calls(void *context, const struct mp_batch *batch)
+static enum mp_status take_call(void *context, const struct mp_batch *batch, uint32_t row)
 {
     const struct mp_call_columns call = mp_call_columns(batch->columns);
     struct running *running = ((struct pass *)context)->running;
 
-    for (uint32_t row = 0; batch->table->id == MP_TABLE_call && row < batch->rows; row++)
-        for (uint32_t i = 0; i < running->count; i++)
-            if (running->items[i].correlation == call.correlation[row])
-                running->items[i].launched = call.start[row];
+    for (uint32_t i = 0; i < running->count; i++)
+        if (running->items[i].correlation == call.correlation[row])
+            running->items[i].launched = call.start[row];
     return MP_OK;
 }
 
@@ -116,7 +80,7 @@ static enum mp_status finish(struct pass *pass)
 
     for (uint32_t i = 0; i < pass->running->count; i++) {
         struct running_work *item = &pass->running->items[i];
-        const struct source *source = &sources[item->source];
+        const struct activity_table *source = &activity_tables[item->source];
         const uint64_t *end = dense_at(&pass->ends, item->stream);
         const char *name = source->name(&pass->definitions, NAMES_READABLE, item->id, buffer);
 
@@ -128,14 +92,32 @@ static enum mp_status finish(struct pass *pass)
     return MP_OK;
 }
 
+static const struct reading_table work_tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, shape, start, duration, correlation, stream),
+     .take_row = take_row},
+    {MP_TABLE_copy, MP_MASK(copy, kind, start, duration, correlation, stream),
+     .take_row = take_row},
+    {MP_TABLE_set, MP_MASK(set, memory, start, duration, correlation, stream),
+     .take_row = take_row},
+};
+static const struct reading_table call_tables[] = {
+    {MP_TABLE_call, MP_MASK(call, start, correlation), .take_row = take_call},
+};
+
 static enum mp_status read_pass(struct pass *pass, struct mp_trace *trace, bool calls,
                                 struct mp_error *error)
 {
-    const struct reading reading = {.trace = trace,
-                                    .what = "the work that ran at the end",
-                                    .context = pass,
-                                    .select = calls ? select_calls : select_work,
-                                    .take = calls ? take_calls : take_work};
+    struct reading reading = {.trace = trace,
+                              .what = "the work that ran at the end",
+                              .context = pass,
+                              READING_TABLES(work_tables),
+                              .definitions = &pass->definitions};
+
+    if (calls) {
+        reading.tables = call_tables;
+        reading.table_count = sizeof call_tables / sizeof *call_tables;
+        reading.definitions = NULL;
+    }
 
     return reading_run(&reading, error);
 }

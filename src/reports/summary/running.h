@@ -13,7 +13,7 @@
 
 struct running_work {
     char *name;      /* owned */
-    unsigned source; /* enum source_index */
+    unsigned source; /* enum activity_kind */
     uint64_t id;     /* of its name there */
     uint64_t stream; /* id in the trace */
     uint64_t correlation;

@@ -22,19 +22,19 @@ struct pass {
     const struct summary_options *options;
     const struct capture_range *range; /* NULL: everything */
     struct summary *summary;
-    struct tallies tallies[SOURCE_COUNT]; /* by id; for each device, by pair */
-    uint64_t limit;                       /* ids stay below it */
+    struct tallies tallies[ACTIVITY_SUMMARISED]; /* by id; for each device, by pair */
+    uint64_t limit;                              /* ids stay below it */
     bool per_device;
     struct called_from callers;
     struct summary_slots slots;
-    struct summary_pairs pairs[SOURCE_COUNT];
+    struct summary_pairs pairs[ACTIVITY_SUMMARISED];
     uint64_t *ids; /* of the pairs of a batch's rows */
     size_t id_capacity;
     bool wants_kernels; /* kernel_time */
     struct kernel_time_pass kernels;
 };
 
-static bool summary_is_wanted(const struct pass *pass, const struct source *source)
+static bool summary_is_wanted(const struct pass *pass, const struct activity_table *source)
 {
     unsigned parts = pass->options->parts ? pass->options->parts : SUMMARY_PARTS_BOTH;
 
@@ -43,61 +43,13 @@ static bool summary_is_wanted(const struct pass *pass, const struct source *sour
 }
 
 /* Work belongs to a capture range by its launch; calls belong by their begin. */
-static bool is_correlated(const struct pass *pass, const struct source *source)
+static bool is_correlated(const struct pass *pass, const struct activity_table *source)
 {
-    return pass->range && source->group == SUMMARY_GPU && source->correlation != SOURCES_NO_COLUMN;
-}
-
-/* The columns by which a row finds its stack. */
-static unsigned correlation_of(const struct source *source)
-{
-    return source->table == MP_TABLE_call ? (unsigned)MP_COLUMN_call_correlation
-                                          : source->correlation;
-}
-
-static unsigned node_of(const struct source *source)
-{
-    return source->table == MP_TABLE_kernel ? (unsigned)MP_COLUMN_kernel_node
-           : source->table == MP_TABLE_copy ? (unsigned)MP_COLUMN_copy_node
-           : source->table == MP_TABLE_set  ? (unsigned)MP_COLUMN_set_node
-                                            : SOURCES_NO_COLUMN;
-}
-
-static void select_source(struct mp_cursor *cursor, const struct pass *pass,
-                          const struct source *source)
-{
-    uint32_t mask =
-        1u << source->id | 1u << source->start | 1u << source->duration | source_batch_mask(source);
-
-    if (is_correlated(pass, source))
-        mask |= 1u << source->correlation;
-    if (pass->options->by && correlation_of(source) != SOURCES_NO_COLUMN)
-        mask |= 1u << correlation_of(source);
-    if (pass->options->by && node_of(source) != SOURCES_NO_COLUMN)
-        mask |= 1u << node_of(source);
-    if (pass->per_device && source->stream != SOURCES_NO_COLUMN)
-        mask |= 1u << source->stream;
-    if (pass->per_device && source->table == MP_TABLE_unified)
-        mask |= MP_MASK(unified, source, target);
-    if (source->table == MP_TABLE_kernel)
-        mask |= kernel_time_columns(pass->range);
-    mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
-}
-
-static void summary_select_columns(struct mp_cursor *cursor, void *context)
-{
-    const struct pass *pass = context;
-
-    definitions_select(cursor, false);
-    quality_select(cursor);
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (summary_is_wanted(pass, &sources[i]))
-            select_source(cursor, pass, &sources[i]);
-    }
+    return pass->range && source->by_launch;
 }
 
 /* The device that a row ran on; UINT64_MAX: unknown. */
-static uint64_t device_of(const struct pass *pass, const struct source *source,
+static uint64_t device_of(const struct pass *pass, const struct activity_table *source,
                           const struct mp_batch *batch, uint32_t row)
 {
     const struct mp_unified_columns unified = mp_unified_columns(batch->columns);
@@ -107,60 +59,62 @@ static uint64_t device_of(const struct pass *pass, const struct source *source,
     if (source->table == MP_TABLE_unified)
         return unified_device(definitions, unified.kind[row], unified.source[row],
                               unified.target[row]);
-    stream = dense_at(&definitions->streams, batch->columns[source->stream][row]);
+    stream = dense_at(&definitions->streams, activity_value(batch->columns, source->stream, row));
     return stream && stream->defined ? stream->device : UINT64_MAX;
 }
 
 /* What a row's id is paired with: its device, or the line that it was called from. */
-static enum mp_status slot_of(struct pass *pass, const struct source *source,
+static enum mp_status slot_of(struct pass *pass, const struct activity_table *source,
                               const struct mp_batch *batch, uint32_t row, uint32_t *slot)
 {
-    unsigned correlation = correlation_of(source);
-    unsigned node = node_of(source);
-
     if (!pass->options->by) {
         *slot = summary_slot(&pass->slots, device_of(pass, source, batch, row));
         return MP_OK;
     }
     *slot = 0;
-    return correlation == SOURCES_NO_COLUMN
+    return !source->correlation
                ? MP_OK
-               : called_from(&pass->callers, batch->columns[correlation][row],
-                             node == SOURCES_NO_COLUMN ? 0 : batch->columns[node][row], slot);
+               : called_from(&pass->callers,
+                             activity_value(batch->columns, source->correlation, row),
+                             activity_value(batch->columns, source->node, row), slot);
 }
 
 /* Pairs in place of the ids of a batch. */
 static enum mp_status pair_ids(struct pass *pass, size_t index, const struct mp_batch *batch)
 {
-    const struct source *source = &sources[index];
+    const struct activity_table *source = &activity_tables[index];
+    const uint64_t *ids = activity_column(batch->columns, source->id);
 
     if (batch->rows > pass->id_capacity) {
-        uint64_t *ids = reallocarray(pass->ids, batch->rows, sizeof *ids);
-        if (!ids)
+        uint64_t *pairs = reallocarray(pass->ids, batch->rows, sizeof *pairs);
+        if (!pairs)
             return MP_ERR_MEMORY;
-        pass->ids = ids;
+        pass->ids = pairs;
         pass->id_capacity = batch->rows;
     }
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint32_t slot;
 
         MP_TRY(slot_of(pass, source, batch, row, &slot));
-        MP_TRY(summary_pair(&pass->pairs[index], slot, batch->columns[source->id][row], pass->limit,
-                            &pass->ids[row]));
+        MP_TRY(summary_pair(&pass->pairs[index], slot, ids[row], pass->limit, &pass->ids[row]));
     }
     return MP_OK;
 }
 
-static enum mp_status take_rows(struct pass *pass, size_t index, const struct mp_batch *batch)
+static enum mp_status take_rows(void *context, const struct mp_batch *batch)
 {
-    const struct source *source = &sources[index];
+    struct pass *pass = context;
+    const struct activity_table *source = activity_of(batch->table->id);
+    const size_t index = (size_t)(source - activity_tables);
     struct tally_rows rows = {
-        .ids = batch->columns[source->id],
-        .starts = batch->columns[source->start],
-        .durations = batch->columns[source->duration],
-        .correlations = is_correlated(pass, source) ? batch->columns[source->correlation] : NULL,
+        .ids = activity_column(batch->columns, source->id),
+        .starts = activity_column(batch->columns, source->start),
+        .durations = activity_column(batch->columns, source->duration),
+        .correlations = is_correlated(pass, source)
+                            ? activity_column(batch->columns, source->correlation)
+                            : NULL,
         .count = batch->rows,
-        .batches = source->batch == SOURCES_NO_COLUMN ? NULL : batch->columns[source->batch],
+        .batches = activity_column(batch->columns, source->calls),
     };
 
     if (pass->options->by || (pass->per_device && source->group == SUMMARY_GPU)) {
@@ -172,30 +126,43 @@ static enum mp_status take_rows(struct pass *pass, size_t index, const struct mp
     return tallies_add(&pass->tallies[index], &rows, pass->range);
 }
 
-static enum mp_status summary_take_batch(void *context, const struct mp_batch *batch)
+/* The columns that the pass reads of a table; 0: not wanted. */
+static uint32_t columns_of(const struct pass *pass, const struct activity_table *source)
 {
-    struct pass *pass = context;
+    uint32_t mask = activity_mask(source->id) | activity_mask(source->start) |
+                    activity_mask(source->duration) | activity_mask(source->calls);
 
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (sources[i].table == batch->table->id)
-            return take_rows(pass, i, batch);
-    }
-    MP_TRY(definitions_take(&pass->summary->definitions, batch));
-    return quality_take(&pass->summary->quality, batch);
+    if (!summary_is_wanted(pass, source))
+        return 0;
+    if (is_correlated(pass, source) || pass->options->by)
+        mask |= activity_mask(source->correlation);
+    if (pass->options->by)
+        mask |= activity_mask(source->node);
+    if (pass->per_device)
+        mask |= activity_mask(source->stream);
+    if (pass->per_device && source->table == MP_TABLE_unified)
+        mask |= MP_MASK(unified, source, target);
+    if (source->table == MP_TABLE_kernel)
+        mask |= kernel_time_columns(pass->range);
+    return mask;
 }
 
 static enum mp_status summary_run_pass(struct pass *pass, struct mp_trace *trace,
                                        struct mp_error *error)
 {
+    struct reading_table tables[ACTIVITY_SUMMARISED];
     const struct reading reading = {
         .trace = trace,
         .what = "the records",
         .context = pass,
-        .select = summary_select_columns,
-        .take = summary_take_batch,
+        READING_TABLES(tables),
         .quality = &pass->summary->quality,
         .definitions = &pass->summary->definitions,
     };
+
+    for (size_t i = 0; i < ACTIVITY_SUMMARISED; i++)
+        tables[i] = (struct reading_table){
+            activity_tables[i].table, columns_of(pass, &activity_tables[i]), .take = take_rows};
 
     return reading_run(&reading, error);
 }
@@ -224,7 +191,7 @@ static enum mp_status merge_by_name(struct merge *merge, const char *name, size_
     return MP_OK;
 }
 
-static enum mp_status merge_tally(struct pass *pass, const struct source *source,
+static enum mp_status merge_tally(struct pass *pass, const struct activity_table *source,
                                   const struct summary_pair *pair, const struct tally *tally,
                                   struct merge *merge)
 {
@@ -240,8 +207,8 @@ static enum mp_status merge_tally(struct pass *pass, const struct source *source
         if (merge->slot == ALL_SLOTS)
             summary->quality.undefined += tally->calls;
     }
-    length = source_name_length(source, name);
-    if (pass->options->by && correlation_of(source) != SOURCES_NO_COLUMN) {
+    length = activity_name_length(source, name);
+    if (pass->options->by && source->correlation) {
         name = called_from_text(&pass->callers, name, length, pair->slot);
         if (!name)
             return MP_ERR_MEMORY;
@@ -263,7 +230,7 @@ static enum mp_status merge_source(struct pass *pass, size_t index, struct merge
             continue;
         if (merge->slot != ALL_SLOTS && (!is_pair || pairs->items[i].slot != merge->slot))
             continue;
-        MP_TRY(merge_tally(pass, &sources[index],
+        MP_TRY(merge_tally(pass, &activity_tables[index],
                            is_pair ? &pairs->items[i] : &(struct summary_pair){.id = i}, tally,
                            merge));
     }
@@ -296,8 +263,8 @@ static enum mp_status build_group(struct pass *pass, enum summary_group_index in
     enum mp_status status = MP_OK;
 
     dense_init(&merge.tallies, sizeof(struct tally), UINT32_MAX);
-    for (size_t i = 0; i < SOURCE_COUNT && !status; i++) {
-        if (sources[i].group == index)
+    for (size_t i = 0; i < ACTIVITY_SUMMARISED && !status; i++) {
+        if (activity_tables[i].group == index)
             status = merge_source(pass, i, &merge);
     }
     if (!status)
@@ -363,10 +330,10 @@ static enum mp_status build_groups(struct pass *pass, struct mp_error *error)
     if (pass->wants_kernels)
         pass->summary->kernels = pass->kernels.sums;
     pass->summary->kernels.known &= !quality_gap(quality);
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < ACTIVITY_SUMMARISED; i++) {
         quality->unknown_times += pass->tallies[i].unknown_times;
         quality->reversed_times += pass->tallies[i].reversed_times;
-        if (!sources[i].unnamed)
+        if (!activity_tables[i].unnamed)
             quality->undefined += pass->tallies[i].beyond + pass->pairs[i].beyond;
     }
     return MP_OK;
@@ -391,17 +358,17 @@ static void summary_begin(struct pass *pass, const struct mp_trace *trace)
     summary->quality.only = pass->options->range;
     pass->limit = definitions_limit(trace);
     pass->per_device = pass->options->parts & SUMMARY_PART_PER_GPU;
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
+    for (size_t i = 0; i < ACTIVITY_SUMMARISED; i++)
         tallies_init(&pass->tallies[i], definitions_limit(trace));
     kernel_time_begin(&pass->kernels, &summary->definitions, pass->limit);
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
-        pass->wants_kernels |=
-            sources[i].table == MP_TABLE_kernel && summary_is_wanted(pass, &sources[i]);
+    for (size_t i = 0; i < ACTIVITY_SUMMARISED; i++)
+        pass->wants_kernels |= activity_tables[i].table == MP_TABLE_kernel &&
+                               summary_is_wanted(pass, &activity_tables[i]);
 }
 
 static void summary_end(struct pass *pass)
 {
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+    for (size_t i = 0; i < ACTIVITY_SUMMARISED; i++) {
         tallies_free(&pass->tallies[i]);
         summary_pairs_free(&pass->pairs[i]);
     }

@@ -13,9 +13,9 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
+#include "profile/activity.h"
 #include "profile/common/called_from.h"
 #include "profile/common/kernel_time.h"
-#include "profile/common/sources.h"
 #include "profile/definitions.h"
 #include "profile/quality.h"
 #include "reports/summary/rows.h"

@@ -7,11 +7,6 @@
 
 #include "base/poison.h"
 
-void told_select(struct mp_cursor *cursor)
-{
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_collective), MP_MASK(collective, source));
-}
-
 static bool has_kernel_of_nccl(const struct mp_batch *batch)
 {
     static const char *const parts[] = {"ncclDevKernel", "ncclKernel"};
@@ -30,14 +25,16 @@ static void count(struct told *told, uint64_t source)
     told->by_name += source == MP_collective_source_name;
 }
 
-void told_take(struct told *told, const struct mp_batch *batch)
+void told_take_strings(struct told *told, const struct mp_batch *batch)
+{
+    if (!told->kernels)
+        told->kernels = has_kernel_of_nccl(batch);
+}
+
+void told_take_collectives(struct told *told, const struct mp_batch *batch)
 {
     const struct mp_collective_columns collective = mp_collective_columns(batch->columns);
 
-    if (batch->table->id == MP_TABLE_string && !told->kernels)
-        told->kernels = has_kernel_of_nccl(batch);
-    if (batch->table->id != MP_TABLE_collective)
-        return;
     for (uint32_t row = 0; row < batch->rows; row++)
         count(told, collective.source[row]);
 }

@@ -12,9 +12,9 @@ struct told {
     bool kernels;     /* the trace names a kernel of NCCL */
 };
 
-/* For a pass over the trace (profile/reading.h): the column that is needed, and a batch of any
- * table. Texts come with the columns `id` and `text` of `string`. */
-void told_select(struct mp_cursor *cursor);
-void told_take(struct told *told, const struct mp_batch *batch);
+/* For a pass over the trace (profile/reading.h): a batch of `string`, and one of `collective` with
+ * the column `source`. */
+void told_take_strings(struct told *told, const struct mp_batch *batch);
+void told_take_collectives(struct told *told, const struct mp_batch *batch);
 
 #endif

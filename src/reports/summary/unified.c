@@ -132,9 +132,9 @@ static bool times_are_good(struct quality *quality, uint64_t start, uint64_t dur
     return start && (int64_t)duration >= 0;
 }
 
-static enum mp_status unified_take_row(struct pass *pass, const struct mp_batch *batch,
-                                       uint32_t row)
+static enum mp_status unified_take_row(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    struct pass *pass = context;
     const struct mp_unified_columns unifieds = mp_unified_columns(batch->columns);
     struct unified *unified = pass->unified;
     uint64_t kind = unifieds.kind[row];
@@ -156,28 +156,10 @@ static enum mp_status unified_take_row(struct pass *pass, const struct mp_batch 
     return MP_OK;
 }
 
-static enum mp_status unified_take_batch(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-
-    if (batch->table->id == MP_TABLE_unified) {
-        for (uint32_t row = 0; row < batch->rows; row++)
-            MP_TRY(unified_take_row(pass, batch, row));
-        return MP_OK;
-    }
-    MP_TRY(definitions_take(&pass->unified->definitions, batch));
-    return quality_take(&pass->unified->quality, batch);
-}
-
-static void unified_select_columns(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string), MP_MASK(string, id, text));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device), MP_MASK(device, id, name));
-    quality_select(cursor);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified),
-                     MP_MASK(unified, kind, source, target, value, start, duration));
-}
+static const struct reading_table tables[] = {
+    {MP_TABLE_unified, MP_MASK(unified, kind, source, target, value, start, duration),
+     .take_row = unified_take_row},
+};
 
 static enum mp_status unified_run_pass(struct pass *pass, struct mp_trace *trace,
                                        struct mp_error *error)
@@ -186,8 +168,7 @@ static enum mp_status unified_run_pass(struct pass *pass, struct mp_trace *trace
         .trace = trace,
         .what = "the unified memory",
         .context = pass,
-        .select = unified_select_columns,
-        .take = unified_take_batch,
+        READING_TABLES(tables),
         .quality = &pass->unified->quality,
         .definitions = &pass->unified->definitions,
     };

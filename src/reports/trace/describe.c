@@ -143,7 +143,7 @@ static const char *kernel_name(struct trace_rows *rows, uint64_t shape)
     if (name)
         return name;
     rows->quality->undefined++;
-    return "[unnamed kernel]";
+    return ACTIVITY_UNNAMED_KERNEL;
 }
 
 static enum mp_status describe_kernel(struct trace_rows *rows, const struct merge_row *from,
@@ -192,7 +192,7 @@ static enum mp_status describe_set(struct trace_rows *rows, const struct merge_r
     row->bytes = set.bytes[from->row];
     row->has_bytes = true;
     row->source_memory = names_memory(set.memory[from->row]); /* in this column with nvprof too */
-    row->name = "[CUDA memset]";
+    row->name = ACTIVITY_SET_NAME;
     return find_place(rows, set.stream[from->row], &row->place);
 }
 
@@ -210,34 +210,39 @@ static enum mp_status describe_graph(struct trace_rows *rows, const struct merge
 
 /* ---- Unified memory ---- */
 
-static const struct {
-    const char *name;
-    enum { FAULTS, BYTES, ADDRESS } value;
-} unified_kinds[] = {
-    [MP_unified_kind_unknown] = {"[Unified Memory]", FAULTS},
-    [MP_unified_kind_bytes_HtoD] = {"[Unified Memory Memcpy HtoD]", BYTES},
-    [MP_unified_kind_bytes_DtoH] = {"[Unified Memory Memcpy DtoH]", BYTES},
-    [MP_unified_kind_cpu_page_fault] = {"[Unified Memory CPU page faults]", ADDRESS},
-    [MP_unified_kind_gpu_page_fault] = {"[Unified Memory GPU page faults]", FAULTS},
-    [MP_unified_kind_thrashing] = {"[Unified Memory thrashing]", BYTES},
-    [MP_unified_kind_throttling] = {"[Unified Memory throttling]", FAULTS},
-    [MP_unified_kind_remote_map] = {"[Unified Memory remote map]", BYTES},
-    [MP_unified_kind_bytes_DtoD] = {"[Unified Memory Memcpy DtoD]", BYTES},
-};
+enum unified_value { FAULTS, BYTES, ADDRESS };
+
+/* What the value of a row is. */
+static enum unified_value value_of(uint64_t kind)
+{
+    switch (kind) {
+    case MP_unified_kind_bytes_HtoD:
+    case MP_unified_kind_bytes_DtoH:
+    case MP_unified_kind_bytes_DtoD:
+    case MP_unified_kind_thrashing:
+    case MP_unified_kind_remote_map:
+        return BYTES;
+    case MP_unified_kind_cpu_page_fault:
+        return ADDRESS;
+    default:
+        return FAULTS;
+    }
+}
 
 /* `256.0KiB`, in nvprof's style `256.000000KB`, `PC 0x400b82`, or a number of faults. */
 static enum mp_status describe_value(struct trace_rows *rows, uint64_t kind, struct trace_row *row)
 {
+    enum unified_value value = value_of(kind);
     unsigned unit = mp_size_unit((double)row->value);
     struct mp_buffer *text = &rows->number;
 
     mp_buffer_clear(text);
-    if (unified_kinds[kind].value == BYTES && rows->options->numbers == MP_STYLE_OWN)
+    if (value == BYTES && rows->options->numbers == MP_STYLE_OWN)
         mp_buffer_append_format(text, "%s", mp_size(row->value).text);
-    else if (unified_kinds[kind].value == BYTES)
+    else if (value == BYTES)
         mp_buffer_append_format(text, "%.6f%s", (double)row->value / mp_size_unit_bytes(unit),
                                 mp_size_unit_name(unit, rows->options->numbers));
-    else if (unified_kinds[kind].value == ADDRESS)
+    else if (value == ADDRESS)
         mp_buffer_append_format(text, "PC 0x%" PRIx64, row->value);
     else if (rows->options->numbers == MP_STYLE_OWN)
         mp_buffer_append_format(text, "%s", mp_count(row->value).text);
@@ -256,9 +261,7 @@ static enum mp_status describe_unified(struct trace_rows *rows, const struct mer
     uint64_t device = unified_device(&rows->definitions, kind, unified.source[from->row],
                                      unified.target[from->row]);
 
-    if (kind >= sizeof unified_kinds / sizeof *unified_kinds)
-        kind = MP_unified_kind_unknown;
-    row->name = unified_kinds[kind].name;
+    row->name = activity_unified(kind);
     row->value = unified.value[from->row];
     row->address = unified.address[from->row];
     row->has_duration = row->duration != 0; /* else a moment */
@@ -295,7 +298,7 @@ static enum mp_status describe_call(struct trace_rows *rows, const struct merge_
     row->thread = trace_describe_thread_of(rows, calls.thread[from->row]);
     if (!name) {
         rows->quality->undefined++;
-        name = "[unnamed call]";
+        name = ACTIVITY_UNNAMED_CALL;
     }
     mp_buffer_append(&rows->line, name, names_api_length(name));
     if (is_launch(name))
@@ -377,26 +380,45 @@ static enum mp_status describe_capture(struct trace_rows *rows, uint64_t node,
 static const struct {
     const char *name;
     enum mp_status (*describe)(struct trace_rows *, const struct merge_row *, struct trace_row *);
+    enum activity_kind activity;
+    uint32_t columns;
 } kinds[TRACE_KINDS] = {
-    [TRACE_NVTX] = {"nvtx", describe_nvtx},
-    [TRACE_CALL] = {"call", describe_call},
-    [TRACE_KERNEL] = {"kernel", describe_kernel},
-    [TRACE_COPY] = {"copy", describe_copy},
-    [TRACE_SET] = {"set", describe_set},
-    [TRACE_GRAPH] = {"graph", describe_graph},
-    [TRACE_UNIFIED] = {"unified", describe_unified},
+    [TRACE_NVTX] = {"nvtx", describe_nvtx, ACTIVITY_NVTX, NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time)},
+    [TRACE_CALL] = {"call", describe_call, ACTIVITY_CALL,
+                    MP_MASK(call, thread, function, start, duration, correlation)},
+    [TRACE_KERNEL] = {"kernel", describe_kernel, ACTIVITY_KERNEL,
+                      MP_MASK(kernel, stream, shape, start, duration, correlation)},
+    [TRACE_COPY] = {"copy", describe_copy, ACTIVITY_COPY,
+                    MP_MASK(copy, stream, kind, source, target, bytes, start, duration, correlation,
+                            source_device, source_context, target_device, target_context)},
+    [TRACE_SET] = {"set", describe_set, ACTIVITY_SET,
+                   MP_MASK(set, stream, bytes, memory, start, duration, correlation)},
+    [TRACE_GRAPH] = {"graph", describe_graph, ACTIVITY_GRAPH,
+                     MP_MASK(graph, stream, graph, start, duration, correlation)},
+    [TRACE_UNIFIED] = {"unified", describe_unified, ACTIVITY_UNIFIED,
+                       MP_MASK(unified, kind, source, target, value, address, start, duration)},
 };
+
+const struct activity_table *trace_activity(enum trace_kind kind)
+{
+    return &activity_tables[kinds[kind].activity];
+}
+
+uint32_t trace_columns(enum trace_kind kind)
+{
+    return kinds[kind].columns;
+}
 
 enum mp_status trace_describe(struct trace_rows *rows, const struct merge_row *from,
                               struct trace_row *row)
 {
-    uint8_t node = trace_sources[row->kind].node;
+    const unsigned node = trace_activity(row->kind)->node;
 
     mp_buffer_clear(&rows->line);
     row->kind_name = kinds[row->kind].name;
     MP_TRY(kinds[row->kind].describe(rows, from, row));
-    if (node != TRACE_NO_COLUMN && captured_has_any(&rows->captured))
-        MP_TRY(describe_capture(rows, from->columns[node][from->row], row));
+    if (node && captured_has_any(&rows->captured))
+        MP_TRY(describe_capture(rows, activity_value(from->columns, node, from->row), row));
     if (!row->own_name)
         row->own_name = row->name;
     return MP_OK;

@@ -52,11 +52,11 @@ static enum mp_status load_definitions(struct trace_rows *rows, struct mp_error 
     return reading_run(&reading, error);
 }
 
-static uint32_t columns_of(const struct trace_rows *rows, const struct trace_source *source)
+static uint32_t columns_of(const struct trace_rows *rows, enum trace_kind kind)
 {
-    bool nodes = captured_has_any(&rows->captured) && source->node != TRACE_NO_COLUMN;
+    bool nodes = captured_has_any(&rows->captured);
 
-    return source->columns | (nodes ? 1u << source->node : 0);
+    return trace_columns(kind) | (nodes ? activity_mask(trace_activity(kind)->node) : 0);
 }
 
 static enum mp_status open_merge(struct trace_rows *rows, struct mp_error *error)
@@ -66,13 +66,10 @@ static enum mp_status open_merge(struct trace_rows *rows, struct mp_error *error
     size_t count = 0;
 
     for (unsigned kind = 0; kind < TRACE_KINDS; kind++) {
-        const struct trace_source *source = &trace_sources[kind];
-
         if (!(wanted >> kind & 1))
             continue;
         rows->kinds[count] = (enum trace_kind)kind;
-        tables[count++] = (struct merge_table){mp_table_by_id(source->table), source->start,
-                                               columns_of(rows, source)};
+        tables[count++] = merge_activities(trace_activity(kind), columns_of(rows, kind));
     }
     MP_TRY(merge_open(rows->trace, tables, count, &rows->merge, error));
     for (size_t i = 0; i < count; i++)
@@ -127,14 +124,14 @@ void trace_rows_free(struct trace_rows *rows)
 bool trace_row_wanted(const struct trace_rows *rows, enum trace_kind kind,
                       const uint64_t *const *columns, uint32_t row)
 {
-    const struct trace_source *source = &trace_sources[kind];
-    uint64_t start = columns[source->start][row];
+    const struct activity_table *source = trace_activity(kind);
+    uint64_t start = activity_value(columns, source->start, row);
 
     if (!rows->range)
         return true;
-    if (source->correlation == TRACE_NO_COLUMN)
+    if (!source->by_launch)
         return range_has_call(rows->range, start);
-    return range_has_work(rows->range, columns[source->correlation][row], start);
+    return range_has_work(rows->range, activity_value(columns, source->correlation, row), start);
 }
 
 enum mp_status trace_rows_next(struct trace_rows *rows, struct trace_row *row)
@@ -143,17 +140,14 @@ enum mp_status trace_rows_next(struct trace_rows *rows, struct trace_row *row)
     enum mp_status status;
 
     while ((status = merge_next(rows->merge, &from)) == MP_OK) {
-        const struct trace_source *source;
         enum trace_kind kind = rows->kinds[from.table];
-        uint64_t duration;
+        const struct activity_table *source = trace_activity(kind);
+        uint64_t duration = activity_value(from.columns, source->duration, from.row);
 
-        source = &trace_sources[kind];
-        duration =
-            source->duration == TRACE_NO_COLUMN ? 0 : from.columns[source->duration][from.row];
         *row = (struct trace_row){.kind = kind,
                                   .start = from.time,
                                   .duration = duration,
-                                  .has_duration = source->duration != TRACE_NO_COLUMN};
+                                  .has_duration = source->duration != 0};
         bool wanted = trace_row_wanted(rows, kind, from.columns, from.row);
         if (wanted && (int64_t)duration < 0)
             rows->quality->reversed_times++;

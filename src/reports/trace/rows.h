@@ -1,7 +1,6 @@
 /* Inside the trace printer: the rows of a GPU trace and an API trace, in order of time and in
  * words.
  *
- *     sources.c   where the columns of each table are
  *     rows.c      opens a trace and delivers its rows
  *     describe.c  what a record is called and where it ran
  *     columns.c   which columns a table has, and what they show of a row
@@ -17,6 +16,7 @@
 
 #include "base/data/arena.h"
 #include "base/data/buffer.h"
+#include "profile/activity.h"
 #include "profile/definitions.h"
 #include "profile/merge.h"
 #include "profile/names/launches.h"
@@ -46,19 +46,9 @@ enum trace_kind {
 /* Rows of graphs may say in which NVTX ranges their node was captured. */
 #define TRACE_CAPTURED (1u << (TRACE_KINDS + 2))
 
-#define TRACE_NO_COLUMN 0xFF
-
-/* Where the columns of a table of records are. */
-struct trace_source {
-    uint16_t table; /* enum mp_table_id */
-    uint8_t start;
-    uint8_t duration;    /* TRACE_NO_COLUMN: a moment */
-    uint8_t correlation; /* TRACE_NO_COLUMN: belongs to a capture range by time */
-    uint8_t bytes;       /* TRACE_NO_COLUMN: none */
-    uint8_t node;        /* of a CUDA graph; TRACE_NO_COLUMN: none */
-    uint32_t columns;    /* all columns that rows are made of */
-};
-extern const struct trace_source trace_sources[TRACE_KINDS];
+/* Where the columns of a kind of rows are, and a mask of those that its rows are made of. */
+const struct activity_table *trace_activity(enum trace_kind kind);
+uint32_t trace_columns(enum trace_kind kind);
 
 struct trace_shape {
     uint64_t grid[3];

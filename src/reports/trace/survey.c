@@ -15,12 +15,13 @@ static uint64_t greater(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void trace_survey_take_row(struct trace_survey *survey, const struct trace_source *source,
-                                  const uint64_t *const *columns, uint32_t row)
+static void take_times(struct trace_survey *survey, const struct activity_table *source,
+                       const uint64_t *const *columns, uint32_t row)
 {
-    bool interval = source->duration != TRACE_NO_COLUMN;
-    uint64_t start = columns[source->start][row];
-    uint64_t duration = interval ? columns[source->duration][row] : 0;
+    uint64_t start = activity_value(columns, source->start, row);
+    uint64_t duration = activity_value(columns, source->duration, row);
+    uint64_t bytes = activity_value(columns, source->bytes, row);
+    double throughput = trace_throughput(bytes, duration);
 
     if ((int64_t)duration < 0)
         return;
@@ -29,10 +30,6 @@ static void trace_survey_take_row(struct trace_survey *survey, const struct trac
     survey->any = true;
     survey->last_start = greater(survey->last_start, start);
     survey->duration = greater(survey->duration, duration);
-    if (source->bytes == TRACE_NO_COLUMN)
-        return;
-    uint64_t bytes = columns[source->bytes][row];
-    double throughput = trace_throughput(bytes, duration);
     survey->bytes = greater(survey->bytes, bytes);
     if (throughput > survey->throughput)
         survey->throughput = throughput;
@@ -45,65 +42,55 @@ struct surveying {
     bool units;
 };
 
-static enum mp_status trace_survey_take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status take_row(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
+    const struct activity_table *source = activity_of(batch->table->id);
     const struct surveying *pass = context;
-    const struct trace_rows *rows = pass->rows;
-    struct trace_survey *survey = pass->survey;
-    unsigned kind = 0;
+    enum trace_kind kind = 0;
 
-    while (trace_sources[kind].table != batch->table->id)
+    while (trace_activity(kind) != source)
         kind++;
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        if (kind == TRACE_COPY)
-            survey->peers |= copy.kind[row] == MP_copy_kind_PtoP;
-        if (pass->units && batch->columns[trace_sources[kind].start][row] &&
-            trace_row_wanted(rows, (enum trace_kind)kind, batch->columns, row))
-            trace_survey_take_row(survey, &trace_sources[kind], batch->columns, row);
-    }
+    if (kind == TRACE_COPY)
+        pass->survey->peers |= mp_copy_columns(batch->columns).kind[row] == MP_copy_kind_PtoP;
+    if (pass->units && activity_value(batch->columns, source->start, row) &&
+        trace_row_wanted(pass->rows, kind, batch->columns, row))
+        take_times(pass->survey, source, batch->columns, row);
     return MP_OK;
 }
 
-/* Selects the columns of the printed tables that have rows; without `units` only the direction of
+/* The columns that are read of a table that has rows; without `units` only the direction of
  * copies. */
-static void trace_survey_select_columns(struct mp_cursor *cursor, void *context)
+static uint32_t columns_of(const struct surveying *pass, enum trace_kind kind)
 {
-    const struct surveying *pass = context;
-    const struct trace_rows *rows = pass->rows;
-    bool units = pass->units;
+    const struct activity_table *source = trace_activity(kind);
+    uint32_t mask = kind == TRACE_COPY ? MP_MASK(copy, kind) : 0;
 
-    for (unsigned kind = 0; kind < TRACE_KINDS; kind++) {
-        const struct trace_source *source = &trace_sources[kind];
-        uint32_t mask = kind == TRACE_COPY ? MP_MASK(copy, kind) : 0;
-
-        if (!(rows->present >> kind & 1))
-            continue;
-        if (units)
-            mask |= 1u << source->start;
-        if (units && source->duration != TRACE_NO_COLUMN)
-            mask |= 1u << source->duration;
-        if (units && source->bytes != TRACE_NO_COLUMN)
-            mask |= 1u << source->bytes;
-        if (units && rows->range && source->correlation != TRACE_NO_COLUMN)
-            mask |= 1u << source->correlation;
-        mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
-    }
+    if (!(pass->rows->present >> kind & 1))
+        return 0;
+    if (pass->units)
+        mask |= activity_mask(source->start) | activity_mask(source->duration) |
+                activity_mask(source->bytes);
+    if (pass->units && pass->rows->range && source->by_launch)
+        mask |= activity_mask(source->correlation);
+    return mask;
 }
 
 enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_survey *survey,
                             struct mp_error *error)
 {
     struct surveying pass = {.rows = rows, .survey = survey, .units = units};
+    struct reading_table tables[TRACE_KINDS];
     const struct reading reading = {
         .trace = rows->trace,
         .what = "the records",
         .context = &pass,
-        .select = trace_survey_select_columns,
-        .take = trace_survey_take_batch,
+        READING_TABLES(tables),
     };
 
     *survey = (struct trace_survey){.any = false};
+    for (enum trace_kind kind = 0; kind < TRACE_KINDS; kind++)
+        tables[kind] = (struct reading_table){trace_activity(kind)->table, columns_of(&pass, kind),
+                                              .take_row = take_row};
     for (size_t i = 0; i < rows->shapes.count; i++) {
         const struct trace_shape *shape = dense_at(&rows->shapes, i);
         survey->static_shared = greater(survey->static_shared, shape->static_shared);

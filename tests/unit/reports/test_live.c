@@ -52,7 +52,7 @@ static void begin(const char *iteration)
     scene_load();
     assert_int_equal(mp_cursor_open(scene.trace, &cursor, NULL), MP_OK);
     assert_int_equal(live_init(&live, scene.trace, &options), MP_OK);
-    live_select(cursor);
+    live_select(&live, cursor);
 }
 
 /* Takes the chunks up to the next one of a table (0: all of them), that one included. */
