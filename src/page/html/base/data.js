@@ -1,4 +1,45 @@
-// The documents and columns that stand in the page (src/page/page.h, page/timeline.h).
+// The documents and columns that stand in the page (src/page/page.h, page/timeline.h), and what is
+// asked of values and sorted columns everywhere.
+
+function isNothing(value) {
+    return value === null || value === undefined;
+}
+
+function isPlain(value) {
+    return value === null || typeof value !== "object";
+}
+
+function isTable(value) {
+    return (
+        Array.isArray(value) &&
+        value.length > 0 &&
+        value.every((row) => row && !isPlain(row) && !Array.isArray(row))
+    );
+}
+
+// The last place of a sorted column whose value is at most `value`; -1: none.
+function lastAtMost(column, count, value) {
+    let low = 0;
+    let high = count;
+    while (low < high) {
+        const middle = (low + high) >>> 1;
+        if (column[middle] <= value) low = middle + 1;
+        else high = middle;
+    }
+    return low - 1;
+}
+
+function meanOf(items, of) {
+    return items.length ? items.reduce((sum, item) => sum + of(item), 0) / items.length : 0;
+}
+
+function hashOf(text) {
+    let hash = 2166136261;
+    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+    return (hash >>> 0) / 2 ** 32;
+}
+
+// ---- Documents ----
 
 function readDocuments() {
     return [...document.querySelectorAll('script[type="application/json"]')].map((script) => ({

@@ -69,3 +69,32 @@ function debounced(action, milliseconds) {
         timer = setTimeout(action, milliseconds);
     };
 }
+
+function card(text, title, kind = "") {
+    return el("li", { class: `card ${kind}` }, el("b", null, text), el("span", null, title));
+}
+
+function swatch(color) {
+    const mark = el("span", { class: "swatch", "aria-hidden": "true" });
+    mark.style.background = `var(${color})`;
+    return mark;
+}
+
+function note(...text) {
+    return el("p", { class: "note" }, text);
+}
+
+// ---- The tip beside the pointer ----
+
+function showTip(x, y, content) {
+    const tip = byId("tip");
+    replaceContent(tip, content);
+    tip.hidden = false;
+    tip.style.left = Math.max(0, Math.min(x + 14, innerWidth - tip.offsetWidth - 8)) + "px";
+    const below = y + 16 + tip.offsetHeight < innerHeight;
+    tip.style.top = Math.max(0, below ? y + 16 : y - tip.offsetHeight - 12) + "px";
+}
+
+function hideTip() {
+    byId("tip").hidden = true;
+}

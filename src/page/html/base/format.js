@@ -1,4 +1,4 @@
-// Numbers in words. Which unit a number has is told by the end of its key: _ns, _bytes, percent.
+// Numbers in words. The end of a number's key says which unit it has: _ns, _bytes, percent.
 
 const TIME_UNITS = [
     ["s", 1e9],
@@ -128,4 +128,34 @@ function formatNumber(key, value) {
         default:
             return formatCount(value);
     }
+}
+
+const LINE_UNITS = {
+    percent: [["%", 1]],
+    bytes: SIZE_UNITS,
+    bytes_per_second: [
+        ["GB/s", 1e9],
+        ["MB/s", 1e6],
+        ["B/s", 1],
+    ],
+    hertz: [["MHz", 1e6]],
+    watts: [["W", 1]],
+    celsius: [["°C", 1]],
+    ns: TIME_UNITS,
+    per_second: [["/s", 1]],
+};
+
+function formatSampled(unit, value) {
+    const units = LINE_UNITS[unit];
+    if (!units) return formatCount(value);
+    const [name, scale] = units.find(([, least]) => value >= least) || units[units.length - 1];
+    return `${formatCount(value / scale)} ${name}`;
+}
+
+function signedTime(ns) {
+    return (ns > 0 ? "+" : "") + formatTime(ns);
+}
+
+function signedPercent(percent) {
+    return (percent > 0 ? "+" : "") + formatPercent(percent);
 }

@@ -172,6 +172,15 @@ function hoverCard(timeline, event) {
     ];
 }
 
+// "sm_active 50 %, power 45 W": means of a stretch of time; empty without samples.
+function lineWords(lines, from, to) {
+    return lines
+        .map((line) => [line, sampledIn(line, from, to)])
+        .filter(([, found]) => found)
+        .map(([line, { mean }]) => `${line.name} ${formatSampled(line.unit, mean)}`)
+        .join(", ");
+}
+
 // What a row of a GPU says at a moment: busy, or idle and why; GB/s; bytes; a counter.
 function counterCard(row, time, from, to) {
     const { device } = row;
@@ -189,4 +198,20 @@ function counterCard(row, time, from, to) {
         return [el("b", null, bytes === null ? "not known" : `${formatBytes(bytes)} allocated`)];
     }
     return [el("b", null, `${formatCount(meanRate(device.copies, from, to))} GB/s copied`)];
+}
+
+// The card of a line beside the pointer.
+function lineCard(line, from, to) {
+    const found = sampledIn(line, from, to);
+    if (!found) return [el("b", null, `${line.name}: no samples here`)];
+    const words = (value) => formatSampled(line.unit, value);
+    return [
+        el("b", null, `${line.name} ${words(found.mean)}`),
+        el(
+            "p",
+            null,
+            `${words(found.least)} to ${words(found.greatest)}, by ${line.source}; ` +
+                `mean over ${formatTime(to - from)}`,
+        ),
+    ];
 }

@@ -240,3 +240,251 @@ class TimelineView {
         this.goTo(begin - margin, end + margin);
     }
 }
+
+Object.assign(TimelineView.prototype, {
+    timeAt(clientX) {
+        const box = this.canvas.getBoundingClientRect();
+        return (
+            this.view.from + ((clientX - box.left) / box.width) * (this.view.to - this.view.from)
+        );
+    },
+
+    // The row at a place on the screen, pinned ones first.
+    rowAt(clientY) {
+        const y = clientY - this.canvas.getBoundingClientRect().top;
+        const contains = (row) => y >= row.y && y < row.y + row.height;
+        return this.rowsOnScreen().find(
+            (row) => contains(row) && (row.pinned || y >= this.pinnedEnd),
+        );
+    },
+
+    // ns that a pixel or two are.
+    slack() {
+        return ((this.view.to - this.view.from) / Math.max(1, this.painter.width)) * 2;
+    },
+
+    // The event at a place on the screen; a pixel or two beside it will do.
+    eventAt(clientX, clientY) {
+        const row = this.rowAt(clientY);
+        const time = this.timeAt(clientX);
+        if (row?.spans) return this.spanAt(row.spans, time);
+        if (!row?.track) return NONE;
+        const slack = this.slack();
+        const [first, end] = eventsIn(this.timeline, row.track, time - slack, time + slack);
+        for (let i = first; i < end; i++) {
+            if (this.timeline.begin[i] <= time && endOf(this.timeline, i) >= time) return i;
+        }
+        return first < end ? first : NONE;
+    },
+
+    spanAt({ begin, end, event, count }, time) {
+        const at = lastAtMost(begin, count, time + this.slack());
+        return at >= 0 && end[at] >= time - this.slack() ? event[at] : NONE;
+    },
+
+    select(event) {
+        this.selected = event;
+        this.arrows = event === NONE ? [] : arrowsOf(this.timeline, event);
+        replaceContent(
+            this.details,
+            renderDetails(this.timeline, event, (other) => this.show(other)),
+        );
+        this.draw();
+        this.context.onmove();
+    },
+
+    // Selects an event and brings it into view.
+    show(event) {
+        const begin = this.timeline.begin[event];
+        const end = endOf(this.timeline, event);
+        const length = this.view.to - this.view.from;
+        const fits = end - begin < length && (end - begin) * 400 > length;
+        const wanted = fits ? length : Math.max((end - begin) * 20, NEAREST * 5);
+        this.reveal(trackOf(this.timeline, event));
+        this.select(event);
+        if (!fits || begin < this.view.from || end > this.view.to)
+            this.goTo((begin + end - wanted) / 2, (begin + end + wanted) / 2);
+    },
+
+    reveal(track) {
+        this.openTrack(track);
+        const row = this.rows.find((candidate) => candidate.track === track);
+        if (!row || row.pinned) return;
+        const top = this.frame.scrollTop;
+        if (row.y < top + this.pinnedEnd || row.y + 2 * row.height > top + this.painter.height)
+            this.frame.scrollTop = Math.max(0, row.y - this.painter.height / 2);
+    },
+
+    step(direction) {
+        if (this.selected === NONE) {
+            const { track } = this.visibleRows()[0] || this.rows.find((row) => row.track) || {};
+            if (track)
+                this.show(Math.min(firstFrom(this.timeline, track, this.view.from), track.end - 1));
+            return;
+        }
+        const track = trackOf(this.timeline, this.selected);
+        const next = this.selected + direction;
+        if (next >= track.first && next < track.end) this.show(next);
+    },
+
+    follow(column) {
+        if (this.selected !== NONE && column[this.selected] !== NONE)
+            this.show(column[this.selected]);
+    },
+});
+
+const CLICK_PIXELS = 4;
+
+Object.assign(TimelineView.prototype, {
+    listen() {
+        const { canvas } = this;
+        new ResizeObserver(() => this.resize()).observe(this.frame);
+        this.frame.addEventListener("scroll", () => {
+            hideTip();
+            this.draw();
+        });
+        canvas.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
+        canvas.addEventListener("pointerdown", (event) => this.onDown(event));
+        canvas.addEventListener("pointermove", (event) => this.onMove(event));
+        canvas.addEventListener("pointerup", (event) => this.onUp(event));
+        canvas.addEventListener("pointercancel", () => this.onCancel());
+        canvas.addEventListener("pointerleave", () => hideTip());
+        canvas.addEventListener("dblclick", (event) => this.onDouble(event));
+        canvas.addEventListener("keydown", (event) => this.onKey(event));
+    },
+
+    onWheel(event) {
+        event.preventDefault();
+        const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+        if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY))
+            return this.pan(sideways / Math.max(1, this.painter.width));
+        this.zoom(
+            1.0015 ** Math.max(-400, Math.min(400, event.deltaY)),
+            this.timeAt(event.clientX),
+        );
+    },
+
+    onDown(event) {
+        if (event.button !== 0) return;
+        this.canvas.setPointerCapture(event.pointerId);
+        this.held = {
+            x: event.clientX,
+            y: event.clientY,
+            view: { ...this.view },
+            top: this.frame.scrollTop,
+            box: event.shiftKey,
+            measure: this.measuring || this.isInRuler(event.clientY),
+            moved: false,
+        };
+        hideTip();
+    },
+
+    isInRuler(clientY) {
+        return clientY - this.canvas.getBoundingClientRect().top < AXIS_HEIGHT;
+    },
+
+    onMove(event) {
+        const { held } = this;
+        if (!held) return this.hover(event);
+        const dx = event.clientX - held.x;
+        const dy = event.clientY - held.y;
+        held.moved = held.moved || Math.hypot(dx, dy) > CLICK_PIXELS;
+        if (!held.moved) return;
+        if (held.box) {
+            this.box = { from: this.timeAt(held.x), to: this.timeAt(event.clientX) };
+            return this.draw();
+        }
+        if (held.measure)
+            return this.measure({ from: this.timeAt(held.x), to: this.timeAt(event.clientX) });
+        const by = (dx / this.painter.width) * (held.view.to - held.view.from);
+        this.frame.scrollTop = held.top - dy;
+        this.motion = (this.motion || 0) + 1;
+        this.setView(held.view.from - by, held.view.to - by);
+    },
+
+    onUp(event) {
+        const { held, box } = this;
+        this.onCancel();
+        if (!held) return;
+        if (!held.moved) return this.select(this.eventAt(event.clientX, event.clientY));
+        if (held.measure && !held.box) return;
+        if (box) this.goTo(Math.min(box.from, box.to), Math.max(box.from, box.to));
+    },
+
+    onCancel() {
+        this.held = null;
+        this.box = null;
+        this.draw();
+    },
+
+    onDouble(event) {
+        const found = this.eventAt(event.clientX, event.clientY);
+        if (found === NONE) this.fit(true);
+        else this.showStretch(this.timeline.begin[found], endOf(this.timeline, found));
+    },
+
+    hover(event) {
+        const found = this.eventAt(event.clientX, event.clientY);
+        if (found !== NONE)
+            return showTip(event.clientX, event.clientY, hoverCard(this.timeline, found));
+        const row = this.rowAt(event.clientY);
+        if (!row?.device) return hideTip();
+        const time = this.timeAt(event.clientX);
+        const slack = this.slack() / 4;
+        showTip(event.clientX, event.clientY, counterCard(row, time, time - slack, time + slack));
+    },
+
+    onKey(event) {
+        if (event.ctrlKey || event.metaKey || event.altKey) return;
+        const action = KEY_ACTIONS[event.key];
+        if (!action) return;
+        event.preventDefault();
+        action(this);
+    },
+});
+
+const KEY_ACTIONS = (() => {
+    const left = (view) => view.pan(-0.2);
+    const right = (view) => view.pan(0.2);
+    const nearer = (view) => view.zoom(1 / 1.5);
+    const farther = (view) => view.zoom(1.5);
+    const scroll = (rows) => (view) => {
+        view.frame.scrollTop += rows * ROW_HEIGHT;
+    };
+    const fit = (view) => view.fit(true);
+    return {
+        ArrowLeft: left,
+        a: left,
+        ArrowRight: right,
+        d: right,
+        "+": nearer,
+        "=": nearer,
+        w: nearer,
+        "-": farther,
+        s: farther,
+        ArrowUp: scroll(-2),
+        ArrowDown: scroll(2),
+        f: fit,
+        0: fit,
+        Home: fit,
+        n: (view) => view.step(1),
+        p: (view) => view.step(-1),
+        l: (view) => view.follow(view.timeline.launch),
+        b: (view) => view.follow(view.timeline.bound),
+        c: (view) => view.toggleCritical(),
+        m: (view) => view.toggleMeasure(),
+        Escape: (view) => {
+            view.select(NONE);
+            view.measure(null);
+        },
+        "/": (view) => view.search.focus(),
+        Enter: (view) =>
+            view.selected !== NONE &&
+            view.showStretch(
+                view.timeline.begin[view.selected],
+                endOf(view.timeline, view.selected),
+            ),
+    };
+})();
+
+// ---- The tip beside the pointer ----

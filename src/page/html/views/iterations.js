@@ -1,15 +1,6 @@
 // Iterations: those that `iters` found, or the instances of an NVTX range or graph launch, as a plot
 // of their lengths and a table; either leads to the time line.
 
-function stretchOf(row, origin) {
-    const begin = relativeTo(origin, row.begin_ns);
-    const length = row.latency_ns ?? row.duration_ns;
-    return {
-        begin,
-        end: isNothing(row.end_ns) ? begin + Number(length) : relativeTo(origin, row.end_ns),
-    };
-}
-
 // Names of which there are several events, in the rows of `kind` tracks; most time first.
 function repeatedNames(timeline, process, kind, categories) {
     const sums = new Map();
@@ -240,5 +231,70 @@ function iterationsView(documents, timeline, options) {
         nothing,
         el("div", { class: "tools" }, el("label", { for: "iterations-of" }, "Iterations:"), select),
         content,
+    );
+}
+
+function hasIterations({ iters }) {
+    return Boolean(iters && !iters.note && iters.by !== "whole" && iters.count);
+}
+
+// ---- Parts of an iteration's latency: what the GPU did, and why it was idle ----
+
+const LATENCY_PARTS = [
+    ["kernel_ns", "kernels", "--kernel"],
+    ["htod_ns", "copies to the GPU", "--copy"],
+    ["dtoh_ns", "copies from the GPU", "--copy"],
+    ["other_copy_ns", "other copies", "--copy"],
+    ["set_ns", "memory sets", "--set"],
+    ["others_ns", "others' work on the GPU", "--others"],
+    ["idle_launch_ns", "idle: work is being launched", "--idle-launch"],
+    ["idle_queued_ns", "idle: between queued work", "--idle-queued"],
+    ["idle_copy_ns", "idle: a copy call waits", "--idle-copy"],
+    ["idle_host_ns", "idle: the host is outside of CUDA", "--idle-host"],
+    ["idle_sync_ns", "idle: a synchronisation has not returned", "--idle-sync"],
+    ["idle_unknown_ns", "idle: no calls in the trace", "--idle-unknown"],
+];
+
+function latencyParts({ statistics }) {
+    return LATENCY_PARTS.map(([key, name, color]) => ({
+        key,
+        name,
+        color,
+        value: Number(statistics[key]?.mean || 0),
+    })).filter(({ value }) => value > 0);
+}
+
+// One bar of all parts in their order, and a list of them, the greatest first.
+function partsBar(iters) {
+    const parts = latencyParts(iters);
+    const whole = parts.reduce((sum, { value }) => sum + value, 0);
+    if (!whole) return null;
+    const percent = (value) => (value / whole) * 100;
+    const boxes = parts.map(({ name, color, value }) => {
+        const box = el("div", { title: `${name}: ${formatTime(value)}` });
+        box.style.width = `${percent(value).toFixed(3)}%`;
+        box.style.background = `var(${color})`;
+        return box;
+    });
+    const rows = [...parts].sort((a, b) => b.value - a.value);
+    return el(
+        "section",
+        { class: "parts" },
+        el("h2", null, "Where an iteration goes"),
+        el("div", { class: "stack", "aria-hidden": "true" }, boxes),
+        el(
+            "ul",
+            { class: "legend" },
+            rows.map(({ name, color, value }) =>
+                el(
+                    "li",
+                    null,
+                    swatch(color),
+                    el("span", null, name),
+                    el("b", null, formatTime(value)),
+                    el("span", { class: "percent" }, formatPercent(percent(value))),
+                ),
+            ),
+        ),
     );
 }

@@ -1,8 +1,12 @@
-// What leads from a view into the time line, and what a view says of rows that the page lacks.
+// What leads from a view into the time line.
 
-// Events of one process: [first, end) of each of its rows.
-function stretchesOf(timeline, process) {
-    return timeline.tracks.filter(({ lane }) => timeline.lanes[lane].process === process);
+function stretchOf(row, origin) {
+    const begin = relativeTo(origin, row.begin_ns);
+    const length = row.latency_ns ?? row.duration_ns;
+    return {
+        begin,
+        end: isNothing(row.end_ns) ? begin + Number(length) : relativeTo(origin, row.end_ns),
+    };
 }
 
 // The first event of that name from a moment on, else the first of all; NONE: there is none.
@@ -59,33 +63,4 @@ function nameLink(name, from, { timeline, process, show }) {
 function usualMoment({ iters, iterations }, { origin }) {
     const row = iterations?.rows?.[iters?.median - 1];
     return row ? relativeTo(origin, row[iterations.columns.indexOf("begin_ns")]) : 0;
-}
-
-// Keys of the document `left_out` in words.
-const LEFT_OUT = {
-    overview: ["devices", "the first ones"],
-    iterations: ["iterations", "the first ones"],
-    outliers: ["outliers", "the longest"],
-    layers: ["layers", "those that cost most"],
-    positions: ["positions", "those that cost most"],
-    layer_work: ["names of kernels and copies that a layer has", "those with most time"],
-    stacks: ["frames of the tree", "those with the greatest share of anything"],
-    lines: ["lines of the program", "those with most time"],
-    deps: ["lines of host code", "those with most time"],
-    kernels: ["kernels and launch shapes", "those with most time"],
-    memory: ["rows of the longest list", "the largest"],
-    memory_lines: ["devices and pools", "the first ones"],
-};
-
-function leftOutNotes(documents, ...keys) {
-    return keys
-        .map((key) => [LEFT_OUT[key], documents.left_out?.[key]])
-        .filter(([, rows]) => rows)
-        .map(([[what, which], { shown, all }]) =>
-            el(
-                "p",
-                { class: "note left-out" },
-                `Of ${formatCount(all)} ${what} this page has ${formatCount(shown)}: ${which}.`,
-            ),
-        );
 }

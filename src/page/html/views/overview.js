@@ -4,10 +4,6 @@
 const TOP_FINDINGS = 5;
 const TOP_KERNELS = 12;
 
-function card(text, title, kind = "") {
-    return el("li", { class: `card ${kind}` }, el("b", null, text), el("span", null, title));
-}
-
 function groupOf(summary, name) {
     return (
         (summary?.groups || []).find((group) => group.name === name) || { rows: [], total_ns: 0 }
@@ -16,10 +12,6 @@ function groupOf(summary, name) {
 
 function tableRows(info, table) {
     return info?.tables?.find((row) => row.table === table)?.rows || 0;
-}
-
-function hasIterations({ iters }) {
-    return Boolean(iters && !iters.note && iters.by !== "whole" && iters.count);
 }
 
 // ---- What is wrong ----

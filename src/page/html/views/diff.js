@@ -32,10 +32,6 @@ function isComparison(documents) {
     return Boolean(documents.diff && documents.latencies);
 }
 
-function note(...text) {
-    return el("p", { class: "note" }, text);
-}
-
 // ---- What was compared ----
 
 function sideName(side) {

@@ -1,4 +1,5 @@
-// Any JSON document as headings, facts and tables. What a number is, is told by its key (format.js).
+// Any JSON document as headings, facts and tables. The key of a number says what it is (format.js).
+// And what a view says of rows that the page lacks.
 
 const DEEPEST = 6;
 const MAX_PARTS = 8;
@@ -167,4 +168,33 @@ function renderMembers(object, options, depth) {
             ),
         ]),
     ];
+}
+
+// Keys of the document `left_out` in words.
+const LEFT_OUT = {
+    overview: ["devices", "the first ones"],
+    iterations: ["iterations", "the first ones"],
+    outliers: ["outliers", "the longest"],
+    layers: ["layers", "those that cost most"],
+    positions: ["positions", "those that cost most"],
+    layer_work: ["names of kernels and copies that a layer has", "those with most time"],
+    stacks: ["frames of the tree", "those with the greatest share of anything"],
+    lines: ["lines of the program", "those with most time"],
+    deps: ["lines of host code", "those with most time"],
+    kernels: ["kernels and launch shapes", "those with most time"],
+    memory: ["rows of the longest list", "the largest"],
+    memory_lines: ["devices and pools", "the first ones"],
+};
+
+function leftOutNotes(documents, ...keys) {
+    return keys
+        .map((key) => [LEFT_OUT[key], documents.left_out?.[key]])
+        .filter(([, rows]) => rows)
+        .map(([[what, which], { shown, all }]) =>
+            el(
+                "p",
+                { class: "note left-out" },
+                `Of ${formatCount(all)} ${what} this page has ${formatCount(shown)}: ${which}.`,
+            ),
+        );
 }
