@@ -200,8 +200,8 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(OBJ)/html_assets.c: tools/dev/embed tools/dev/frame $(BUILD)/packer $(wildcard src/page/html/* \
-	src/page/html/*/*)
+$(OBJ)/html_assets.c: tools/dev/embed tools/dev/check_modules tools/dev/frame $(BUILD)/packer \
+	$(wildcard src/page/html/* src/page/html/*/*)
 	@mkdir -p $(@D)
 	$(call say,PAGE,$@)
 	$(Q)tools/dev/embed src/page/html $@

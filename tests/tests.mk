@@ -187,7 +187,7 @@ export T
 SHORT := ORACLE_PROGRAMS=1000 ORACLE_WHAT_IF=200 CHECKS=short
 
 # Where the recorder is built, which needs CUDA's headers, tidy looks at objects too.
-TESTS_house   := tools/dev/tidy tools/dev/check_format
+TESTS_house   := tools/dev/tidy tools/dev/check_format tools/dev/check_modules
 TESTS_unit    := $(UNIT_PROGRAMS)
 TESTS_cli     := $(filter-out %/lib.sh,$(sort $(wildcard tests/cli/*.sh)))
 TESTS_golden  := tests/golden/run.sh tests/golden/terminal.sh

@@ -1,5 +1,23 @@
 // Puts the views together: tabs, theme, processes, and what leads from one view to another.
 
+import { charts, redrawCharts } from "./base/charts.js";
+import { isNothing, readParts, relativeTo } from "./base/data.js";
+import { append, byId, debounced, el, hideTip } from "./base/dom.js";
+import { formatCount } from "./base/format.js";
+import { printTables } from "./base/table.js";
+import { NONE, joinTimelines, timelineOf, trackOf } from "./timeline/events.js";
+import { counterLines } from "./timeline/gpu.js";
+import { TimelineView } from "./timeline/view.js";
+import { adviseView } from "./views/advise.js";
+import { comparisonName, comparisonViews, comparisonWarning, isComparison } from "./views/diff.js";
+import { leftOutNotes, renderWhole } from "./views/documents.js";
+import { iterationsView } from "./views/iterations.js";
+import { showRow } from "./views/links.js";
+import { overviewView } from "./views/overview.js";
+import { jobView, processesView } from "./views/processes.js";
+import { flameView, layersView } from "./views/trees.js";
+import { memoryView } from "./views/usage.js";
+
 // ---- The address ----
 //
 // The page's address holds which view is open, of which process, and in the time line the selection
@@ -12,7 +30,10 @@ function readAddress() {
     const params = {};
     for (const part of parts) {
         const [key, value] = part.split("=");
-        if (/^(from|to|event|process|weight|zoom|node)$/.test(key) && Number.isFinite(Number(value)))
+        if (
+            /^(from|to|event|process|weight|zoom|node)$/.test(key) &&
+            Number.isFinite(Number(value))
+        )
             params[key] = Number(value);
     }
     return { view: view.replace(/\W/g, ""), ...params };
@@ -142,7 +163,8 @@ class Page {
     render(id) {
         const value = this.documents[id];
         const options = this.options();
-        if (!value || value.stacks === false) return el("p", { class: "note" }, "This process has nothing of it.");
+        if (!value || value.stacks === false)
+            return el("p", { class: "note" }, "This process has nothing of it.");
         if (VIEWS[id] && !value.note) return VIEWS[id](value, this.documents, options);
         return [leftOutNotes(this.documents, id), renderWhole(value, options)];
     }

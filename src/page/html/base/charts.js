@@ -1,6 +1,9 @@
 // Charts on a canvas: lines and points over time or number. And bars, which are a table with a
 // coloured cell.
 
+import { isNothing, lastAtMost } from "./data.js";
+import { cssColor, el, plainTable, replaceContent } from "./dom.js";
+
 // ---- Axes: which stretch of values they show, and where they have marks ----
 
 const X_MARK_SPACE = 70; // pixels from one mark to the next, at least
@@ -67,7 +70,7 @@ const CHART_HEIGHT = 190;
 const CHART_EDGES = { left: 76, right: 12, top: 8, bottom: 24 }; // pixels around the plot
 const CHART_FONT = "12px system-ui, sans-serif";
 
-const charts = new Set(); // all that are on the page, for a new theme
+export const charts = new Set(); // all that are on the page, for a new theme
 
 // options: title, series [{label, color, points, fill}], data [[x...], [y...], ...], labelX,
 // formatX, formatY, stepsY (distances of marks that may be), splitsX (where the axis has marks),
@@ -86,9 +89,7 @@ class Chart {
         });
         this.cursor = el("div", { class: "chart-cursor" });
         this.legend = el("p", { class: "chart-legend" });
-        this.element = el(
-            "div",
-            { class: "chart", role: "img", "aria-label": options.title },
+        this.element = el("div", { class: "chart", role: "img", "aria-label": options.title },
             options.plain ? null : el("p", { class: "chart-title" }, options.title),
             el("div", { class: "chart-plot" }, this.canvas, this.cursor),
             this.legend,
@@ -225,27 +226,25 @@ class Chart {
     }
 }
 
-function makeChart(options) {
+export function makeChart(options) {
     const chart = new Chart(options);
     charts.add(chart);
     return chart.element;
 }
 
-function redrawCharts() {
+export function redrawCharts() {
     for (const chart of charts) chart.draw();
 }
 
 // rows: [{name, value, text}], the greatest first.
-function bars(title, rows) {
+export function bars(title, rows) {
     const most = Math.max(...rows.map((row) => row.value), 1e-9);
     const barOf = (row) => {
         const bar = el("div", { class: "bar" });
         bar.style.width = ((row.value / most) * 100).toFixed(2) + "%";
         return bar;
     };
-    return el(
-        "section",
-        null,
+    return el("section", null,
         el("h2", null, title),
         plainTable(
             { class: "bars", "aria-label": title },

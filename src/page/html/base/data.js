@@ -1,15 +1,15 @@
 // The documents and columns that stand in the page (src/page/page.h, page/timeline.h), and what is
 // asked of values and sorted columns everywhere.
 
-function isNothing(value) {
+export function isNothing(value) {
     return value === null || value === undefined;
 }
 
-function isPlain(value) {
+export function isPlain(value) {
     return value === null || typeof value !== "object";
 }
 
-function isTable(value) {
+export function isTable(value) {
     return (
         Array.isArray(value) &&
         value.length > 0 &&
@@ -18,7 +18,7 @@ function isTable(value) {
 }
 
 // The last place of a sorted column whose value is at most `value`; -1: none.
-function lastAtMost(column, count, value) {
+export function lastAtMost(column, count, value) {
     let low = 0;
     let high = count;
     while (low < high) {
@@ -29,11 +29,11 @@ function lastAtMost(column, count, value) {
     return low - 1;
 }
 
-function meanOf(items, of) {
+export function meanOf(items, of) {
     return items.length ? items.reduce((sum, item) => sum + of(item), 0) / items.length : 0;
 }
 
-function hashOf(text) {
+export function hashOf(text) {
     let hash = 2166136261;
     for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
     return (hash >>> 0) / 2 ** 32;
@@ -52,7 +52,7 @@ function readDocuments() {
 // The documents by process: {summary, processes: [documents of the first, ...]}. A page of one
 // process has no summary, and its documents have plain names; else they are called p1_overview,
 // p2_overview and so on. If the processes are ranks of one job, {job: {deps, advice}}.
-function readParts() {
+export function readParts() {
     const all = readDocuments();
     const summary = all.find(({ id }) => id === "processes")?.value || null;
     if (!summary) return { summary, processes: [all] };
@@ -67,7 +67,7 @@ function readParts() {
 }
 
 // Longer numbers than a double holds are strings of digits.
-function relativeTo(origin, value) {
+export function relativeTo(origin, value) {
     return Number(BigInt.asIntN(64, BigInt(value) - BigInt(origin)));
 }
 
@@ -79,7 +79,7 @@ const BASE64 = (() => {
 })();
 
 // Several times as fast as atob, which makes a string of it first.
-function decodeBase64(text) {
+export function decodeBase64(text) {
     const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
     const bytes = new Uint8Array((text.length / 4) * 3 - padding);
     for (let at = 0, out = 0; at < text.length; at += 4) {
@@ -96,7 +96,7 @@ function decodeBase64(text) {
 }
 
 // Reads LEB128 numbers one after the other.
-class Numbers {
+export class Numbers {
     constructor(bytes) {
         this.bytes = bytes;
         this.at = 0;

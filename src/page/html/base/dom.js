@@ -3,7 +3,7 @@
 const ATTRIBUTE_EVENTS = /^on([a-z]+)$/;
 
 // el("button", {class: "link", onclick: go, "aria-label": "x"}, "text", child, ...)
-function el(tag, attributes, ...children) {
+export function el(tag, attributes, ...children) {
     const element = document.createElement(tag);
     for (const [key, value] of Object.entries(attributes || {})) {
         const event = ATTRIBUTE_EVENTS.exec(key);
@@ -15,28 +15,28 @@ function el(tag, attributes, ...children) {
     return element;
 }
 
-function append(element, children) {
+export function append(element, children) {
     for (const child of children.flat(Infinity)) {
         if (child === null || child === undefined || child === false) continue;
         element.append(child instanceof Node ? child : document.createTextNode(String(child)));
     }
 }
 
-function replaceContent(element, ...children) {
+export function replaceContent(element, ...children) {
     element.replaceChildren();
     append(element, children);
 }
 
-function byId(id) {
+export function byId(id) {
     return document.getElementById(id);
 }
 
-function cssColor(name) {
+export function cssColor(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 // heads: cells of one row, or none. rows: lists of cells.
-function plainTable(attributes, heads, rows) {
+export function plainTable(attributes, heads, rows) {
     const rowOf = (cells) => el("tr", null, cells);
     return el(
         "table",
@@ -47,22 +47,20 @@ function plainTable(attributes, heads, rows) {
 }
 
 // kind: "many" in columns beside each other.
-function facts(pairs, kind = "") {
-    return el(
-        "dl",
-        { class: `facts ${kind}` },
+export function facts(pairs, kind = "") {
+    return el("dl", { class: `facts ${kind}` },
         pairs
             .filter(([, value]) => value !== null && value !== "")
             .map(([key, value]) => el("div", null, el("dt", null, key), el("dd", null, value))),
     );
 }
 
-function wantsNoMotion() {
+export function wantsNoMotion() {
     return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 // Runs `action` when nothing more has come for a while.
-function debounced(action, milliseconds) {
+export function debounced(action, milliseconds) {
     let timer = 0;
     return () => {
         clearTimeout(timer);
@@ -70,23 +68,23 @@ function debounced(action, milliseconds) {
     };
 }
 
-function card(text, title, kind = "") {
+export function card(text, title, kind = "") {
     return el("li", { class: `card ${kind}` }, el("b", null, text), el("span", null, title));
 }
 
-function swatch(color) {
+export function swatch(color) {
     const mark = el("span", { class: "swatch", "aria-hidden": "true" });
     mark.style.background = `var(${color})`;
     return mark;
 }
 
-function note(...text) {
+export function note(...text) {
     return el("p", { class: "note" }, text);
 }
 
 // ---- The tip beside the pointer ----
 
-function showTip(x, y, content) {
+export function showTip(x, y, content) {
     const tip = byId("tip");
     replaceContent(tip, content);
     tip.hidden = false;
@@ -95,6 +93,6 @@ function showTip(x, y, content) {
     tip.style.top = Math.max(0, below ? y + 16 : y - tip.offsetHeight - 12) + "px";
 }
 
-function hideTip() {
+export function hideTip() {
     byId("tip").hidden = true;
 }

@@ -6,7 +6,7 @@ const TIME_UNITS = [
     ["us", 1e3],
     ["ns", 1],
 ];
-const SIZE_UNITS = [
+export const SIZE_UNITS = [
     ["GiB", 2 ** 30],
     ["MiB", 2 ** 20],
     ["KiB", 2 ** 10],
@@ -14,7 +14,7 @@ const SIZE_UNITS = [
 ];
 
 // "1234567.5" is "1,234,567.5".
-function grouped(text) {
+export function grouped(text) {
     const [whole, part] = text.split(".");
     const spaced = whole.replace(/\B(?=(\d{3})+$)/g, ",");
     return part === undefined ? spaced : `${spaced}.${part}`;
@@ -31,23 +31,21 @@ function formatScaled(value, units) {
     const [unit, scale] = units.find(([, least]) => size >= least) || units[units.length - 1];
     const scaled = value / scale;
     return (
-        (scale === 1 && Number.isInteger(scaled) ? String(scaled) : fourDigits(scaled)) +
-        " " +
-        unit
+        (scale === 1 && Number.isInteger(scaled) ? String(scaled) : fourDigits(scaled)) + " " + unit
     );
 }
 
-function formatTime(ns) {
+export function formatTime(ns) {
     return formatScaled(ns, TIME_UNITS);
 }
 
 // Digits behind the point of what is known within `error`: to the second digit of that, 3 at most.
-function placesWithin(error) {
+export function placesWithin(error) {
     return Math.max(0, Math.min(3, 1 - Math.floor(Math.log10(Math.max(error, 1e-9)))));
 }
 
 // A time that is known within `error` ns has no digits that mean nothing.
-function formatWithin(ns, error) {
+export function formatWithin(ns, error) {
     const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(error, 1))) - 1);
     const rounded = Math.round(ns / step) * step;
     const [unit, scale] =
@@ -58,36 +56,36 @@ function formatWithin(ns, error) {
 }
 
 // A point in time: to the nanosecond.
-function formatMoment(ns) {
+export function formatMoment(ns) {
     return formatShort(ns, TIME_UNITS, 15);
 }
 
 // On an axis: no more digits than needed.
-function formatShort(value, units, digits = 7) {
+export function formatShort(value, units, digits = 7) {
     const [unit, scale] =
         units.find(([, least]) => Math.abs(value) >= least) || units[units.length - 1];
     return `${Number((value / scale).toPrecision(digits))} ${unit}`;
 }
 
-function formatTick(ns) {
+export function formatTick(ns) {
     return formatShort(ns, TIME_UNITS);
 }
 
-function formatByteTick(bytes) {
+export function formatByteTick(bytes) {
     return formatShort(bytes, SIZE_UNITS);
 }
 
-function formatBytes(bytes) {
+export function formatBytes(bytes) {
     return formatScaled(bytes, SIZE_UNITS);
 }
 
-function formatCount(number) {
+export function formatCount(number) {
     if (!Number.isInteger(number) && Math.abs(number) < 999.95)
         return String(Number(number.toPrecision(4)));
     return grouped(number.toFixed(0));
 }
 
-function formatPercent(percent) {
+export function formatPercent(percent) {
     return percent.toFixed(Math.abs(percent) < 99.995 ? 2 : 1) + " %";
 }
 
@@ -99,7 +97,7 @@ function unitOfWord(word) {
 }
 
 // "gpu.p99_ns" is a time, and so is "latency_ns.p99".
-function unitOf(key) {
+export function unitOf(key) {
     for (const word of key.split(".").reverse()) {
         const unit = unitOfWord(word);
         if (unit) return unit === "count" ? "" : unit;
@@ -108,16 +106,16 @@ function unitOf(key) {
 }
 
 // Moments are numbers of the recorder's clock: they are shown from the trace's begin on.
-function isMoment(key) {
+export function isMoment(key) {
     return /(^|[._])(begin|end|start|first|last|time|at|until|from|to)_ns$/.test(key);
 }
 
 // As formatNumber, but a time has all of its digits.
-function formatExact(key, value) {
+export function formatExact(key, value) {
     return unitOf(key) === "time" ? formatMoment(value) : formatNumber(key, value);
 }
 
-function formatNumber(key, value) {
+export function formatNumber(key, value) {
     switch (unitOf(key)) {
         case "time":
             return formatTime(value);
@@ -145,17 +143,17 @@ const LINE_UNITS = {
     per_second: [["/s", 1]],
 };
 
-function formatSampled(unit, value) {
+export function formatSampled(unit, value) {
     const units = LINE_UNITS[unit];
     if (!units) return formatCount(value);
     const [name, scale] = units.find(([, least]) => value >= least) || units[units.length - 1];
     return `${formatCount(value / scale)} ${name}`;
 }
 
-function signedTime(ns) {
+export function signedTime(ns) {
     return (ns > 0 ? "+" : "") + formatTime(ns);
 }
 
-function signedPercent(percent) {
+export function signedPercent(percent) {
     return (percent > 0 ? "+" : "") + formatPercent(percent);
 }

@@ -2,6 +2,13 @@
 // are elements. The name stands first and stays; what else is shown is chosen in a menu. Its columns:
 // keys, words, one unit for all numbers of a column.
 
+import { isNothing, isPlain, isTable, relativeTo } from "./data.js";
+import { debounced, el, replaceContent } from "./dom.js";
+import {
+    formatCount, formatExact, formatMoment, formatNumber, grouped, isMoment, unitOf,
+} from "./format.js";
+import { CELL_WORDS, chosenColumns, orderedKeys, titleOf } from "./words.js";
+
 // ---- Columns ----
 
 const TIMES = [
@@ -80,8 +87,10 @@ function fixedFormat(unit, scale, decimals) {
 }
 
 // Numbers that name something have no separators.
-function isLabel(key) {
-    return /(^|[._])(pid|tid|id|thread|device|stream|context|process|correlation|range|iteration|line|rank|number|position|replay)$/.test(key);
+export function isLabel(key) {
+    return /(^|[._])(pid|tid|id|thread|device|stream|context|process|correlation|range|iteration|line|rank|number|position|replay)$/.test(
+        key,
+    );
 }
 
 // Two sides that are compared have one unit: time_A_ns and time_B_ns.
@@ -136,7 +145,7 @@ function dateOf(ns) {
 }
 
 // A value on its own, outside of a column.
-function textOf(key, value, origin) {
+export function textOf(key, value, origin) {
     if (isNothing(value) || typeof value === "boolean" || Array.isArray(value))
         return plainText(key, value);
     if (key === "properties.start_realtime_ns" && /^\d+$/.test(value)) return dateOf(value);
@@ -210,9 +219,7 @@ class DataTable {
         this.head = el("tr", { "aria-rowindex": "1" });
         this.body = el("tbody");
         this.sizes = el("colgroup");
-        this.table = el(
-            "table",
-            { class: "data", "aria-rowcount": String(this.rows.length + 1) },
+        this.table = el("table", { class: "data", "aria-rowcount": String(this.rows.length + 1) },
             el("caption", { class: "unseen" }, caption),
             this.sizes,
             el("thead", null, this.head),
@@ -239,9 +246,7 @@ class DataTable {
         const long = this.rows.length > MIN_SEARCHED;
         const wide = this.columns.some((column) => !column.shown);
         if (!long && !wide) return null;
-        return el(
-            "div",
-            { class: "tools" },
+        return el("div", { class: "tools" },
             long ? [this.filter, this.count] : null,
             wide ? this.menu() : null,
         );
@@ -260,9 +265,7 @@ class DataTable {
             box.checked = column.shown;
             return el("label", null, box, ` ${column.title}`);
         };
-        return el(
-            "details",
-            { class: "menu" },
+        return el("details", { class: "menu" },
             this.chosen,
             el("div", { class: "choices" }, this.columns.slice(1).map(choice)),
         );
@@ -314,9 +317,7 @@ class DataTable {
                 "data-key": column.key,
                 "aria-sort": "none",
             },
-            el(
-                "button",
-                { type: "button", onclick: () => this.sort(column), title: column.title },
+            el("button", { type: "button", onclick: () => this.sort(column), title: column.title },
                 column.title,
                 column.unit ? el("span", { class: "unit" }, ` ${column.unit}`) : null,
             ),
@@ -392,9 +393,7 @@ class DataTable {
 
     rowOf(place) {
         const index = this.order[place];
-        return el(
-            "tr",
-            { "aria-rowindex": String(place + 2) },
+        return el("tr", { "aria-rowindex": String(place + 2) },
             this.shown.map((column, at) => this.cellOf(index, column, !at)),
         );
     }
@@ -416,9 +415,7 @@ class DataTable {
         if (isTable(value))
             return el("td", { class: kind }, this.innerButton(index, column, value, text));
         if (isName)
-            return el(
-                "th",
-                { scope: "row", class: `${kind} name`, title },
+            return el("th", { scope: "row", class: `${kind} name`, title },
                 this.nameOf(index, text || "(no name)"),
             );
         return el("td", { class: kind, title }, text);
@@ -447,9 +444,7 @@ class DataTable {
             replaceContent(
                 this.inner,
                 el("h3", null, caption),
-                el(
-                    "button",
-                    { type: "button", onclick: () => this.inner.replaceChildren() },
+                el("button", { type: "button", onclick: () => this.inner.replaceChildren() },
                     "Close",
                 ),
                 dataTable(value, { caption, origin: this.options.origin }),
@@ -460,11 +455,11 @@ class DataTable {
 
 const tables = new Set(); // all that are on the page, for printing
 
-function dataTable(rows, options) {
+export function dataTable(rows, options) {
     return rows.length ? new DataTable(rows, options).element : el("p", { class: "note" }, "None.");
 }
 
-function printTables(printed) {
+export function printTables(printed) {
     for (const table of tables) {
         table.printed = printed;
         table.fill(true);

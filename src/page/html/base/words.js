@@ -145,7 +145,7 @@ const WORDS = {
 };
 
 // Cells whose values are keys, by the column's key.
-const CELL_WORDS = {
+export const CELL_WORDS = {
     activity: {
         kernel: "kernels",
         htod: "copies to the GPU",
@@ -178,7 +178,7 @@ function wordsOf(key) {
 }
 
 // Environment variables and the like keep their names.
-function titleOf(key) {
+export function titleOf(key) {
     return WORDS[key] || (/^[A-Z_]{4,}$/.test(key) ? key : wordsOf(key));
 }
 
@@ -226,10 +226,7 @@ const CHOICES = [
             "iteration begin_ns latency_ns busy_ns kernel_ns htod_ns dtoh_ns idle_ns " +
             "idle_launch_ns idle_host_ns idle_sync_ns launches",
     },
-    {
-        has: ["iteration", "grew"],
-        show: "iteration begin_ns latency_ns grew by_ns",
-    },
+    { has: ["iteration", "grew"], show: "iteration begin_ns latency_ns grew by_ns" },
     { has: ["side", "run", "latency_ns"], show: "iteration side run latency_ns" },
     {
         has: ["instances", "gpu_activities.total_ns"],
@@ -253,14 +250,14 @@ const CHOICES = [
 ];
 const USUAL_COLUMNS = 9;
 
-function chosenColumns(keys) {
+export function chosenColumns(keys) {
     const choice = CHOICES.find(({ has }) => has.every((key) => keys.includes(key)));
     if (!choice) return keys.slice(0, USUAL_COLUMNS);
     return choice.show.split(" ").filter((key) => keys.includes(key));
 }
 
 // Name first, then what is shown at first, then the others.
-function orderedKeys(keys) {
+export function orderedKeys(keys) {
     const name = NAME_KEYS.find((key) => keys.includes(key)) ?? keys[0];
     const rest = keys.filter((key) => key !== name);
     const shown = chosenColumns([name, ...rest]);
@@ -270,7 +267,7 @@ function orderedKeys(keys) {
 // ---- Names ----
 
 // Without result, arguments, template arguments and most namespaces.
-function shortName(name) {
+export function shortName(name) {
     const plain = name.replace(/^void /, "").replace(/\(anonymous namespace\)::/g, "");
     const head = plain.split(/[<(]/)[0].trim();
     const parts = head.split("::");
@@ -335,7 +332,7 @@ function differencesOf(group) {
 
 // A short name for each, in their order. Names that would look alike get in brackets what tells
 // them apart.
-function namesApart(names) {
+export function namesApart(names) {
     const groups = new Map();
     for (const name of new Set(names)) {
         const short = shortName(name);

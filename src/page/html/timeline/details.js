@@ -1,12 +1,22 @@
 // What is known of the selected event, in words, and the table of what is in view: all that the
 // canvas shows can be read here.
 
-const MAX_LISTED = 20;
+import { el, facts } from "../base/dom.js";
+import {
+    formatBytes, formatCount, formatMoment, formatPercent, formatSampled, formatTime,
+} from "../base/format.js";
+import { dataTable } from "../base/table.js";
+import { shortName } from "../base/words.js";
+import {
+    NONE, REASON, REASONS, callerOf, categoryOf, detailOf, inView, nameOf, referringTo, trackOf,
+} from "./events.js";
+import { IDLE_CAUSES, busyShare, meanRate, memoryIn, sampledIn } from "./gpu.js";
+import { STACK, laneTitle, layerWords } from "./rows.js";
+
+export const MAX_LISTED = 20;
 
 function eventLink(timeline, event, select) {
-    return el(
-        "button",
-        { type: "button", class: "link", onclick: () => select(event) },
+    return el("button", { type: "button", class: "link", onclick: () => select(event) },
         `${shortName(nameOf(timeline, event))} at ${formatMoment(timeline.begin[event])}`,
     );
 }
@@ -16,9 +26,7 @@ function linkList(timeline, title, events, select) {
     const more = events.length >= MAX_LISTED ? `the first ${MAX_LISTED}` : String(events.length);
     return [
         el("h3", null, `${title} (${more})`),
-        el(
-            "ul",
-            null,
+        el("ul", null,
             events.map((event) => el("li", null, eventLink(timeline, event, select))),
         ),
     ];
@@ -61,12 +69,10 @@ function causeFacts(timeline, event, select) {
     return pairs;
 }
 
-function renderDetails(timeline, event, select) {
+export function renderDetails(timeline, event, select) {
     if (event === NONE)
         return [
-            el(
-                "p",
-                { class: "note" },
+            el("p", { class: "note" },
                 "Nothing is selected. Click on a box, or search for a name.",
             ),
         ];
@@ -92,7 +98,7 @@ function renderDetails(timeline, event, select) {
 }
 
 // The arrows of a selected event: who launched it, whom it waited for, what it launched.
-function arrowsOf(timeline, event) {
+export function arrowsOf(timeline, event) {
     const arrows = referringTo(timeline, timeline.launch, event, MAX_LISTED).map((launched) => ({
         event: launched,
         from: event,
@@ -124,13 +130,11 @@ function gpuFacts(timeline, devices, from, to) {
 }
 
 // stretch: {from, to}; what: "in view" or "measured".
-function renderInView(timeline, stretch, what, devices) {
+export function renderInView(timeline, stretch, what, devices) {
     const rows = inView(timeline, stretch.from, stretch.to);
     const events = rows.reduce((sum, row) => sum + row.count, 0);
     return [
-        el(
-            "p",
-            { class: "note" },
+        el("p", { class: "note" },
             `${formatCount(events)} events ${what} from ${formatMoment(stretch.from)} to ` +
                 `${formatMoment(stretch.to)}, which is ${formatTime(stretch.to - stretch.from)}; ` +
                 "times are summed over all rows.",
@@ -142,15 +146,13 @@ function renderInView(timeline, stretch, what, devices) {
 
 // ---- The card beside the pointer ----
 
-function hoverCard(timeline, event) {
+export function hoverCard(timeline, event) {
     const launch = timeline.launch[event];
     const delay = launch === NONE ? 0 : timeline.begin[event] - timeline.begin[launch];
     const reason = timeline.flags[event] & REASON;
     return [
         el("b", { class: "code" }, nameOf(timeline, event)),
-        el(
-            "p",
-            null,
+        el("p", null,
             `${formatTime(timeline.duration[event])} from ${formatMoment(timeline.begin[event])}`,
         ),
         facts([
@@ -182,7 +184,7 @@ function lineWords(lines, from, to) {
 }
 
 // What a row of a GPU says at a moment: busy, or idle and why; GB/s; bytes; a counter.
-function counterCard(row, time, from, to) {
+export function counterCard(row, time, from, to) {
     const { device } = row;
     if (row.paint === STACK) {
         const cause = device.gaps.causeAt(time);
@@ -207,9 +209,7 @@ function lineCard(line, from, to) {
     const words = (value) => formatSampled(line.unit, value);
     return [
         el("b", null, `${line.name} ${words(found.mean)}`),
-        el(
-            "p",
-            null,
+        el("p", null,
             `${words(found.least)} to ${words(found.greatest)}, by ${line.source}; ` +
                 `mean over ${formatTime(to - from)}`,
         ),

@@ -1,14 +1,17 @@
 // The time line in typed arrays, one number an event and column, and what is asked of it. Times are
 // ns from the trace's first event. The columns are those of src/page/timeline.h.
 
-const REASON = 0x0f;
+import { Numbers, decodeBase64, relativeTo } from "../base/data.js";
+import { byId } from "../base/dom.js";
+
+export const REASON = 0x0f;
 const CRITICAL_WHOLE = 0x10;
 const CRITICAL_PART = 0x20;
 const BOUND = 0x40;
 const WAITS = 0x80;
-const NONE = -1;
+export const NONE = -1;
 
-const REASONS = [
+export const REASONS = [
     "not known",
     "the program's order",
     "its launch",
@@ -155,38 +158,38 @@ function makeTimeline(meta, bytes, peers) {
 // ---- Questions ----
 
 // When an event begins to work: a kernel of NCCL spins until its peers have come.
-function workOf(timeline, event) {
+export function workOf(timeline, event) {
     return timeline.begin[event] + Math.min(timeline.peer[event], timeline.duration[event]);
 }
 
-function nameIndexOf(timeline, event) {
+export function nameIndexOf(timeline, event) {
     return timeline.kinds[timeline.kind[event]][0];
 }
 
-function nameOf(timeline, event) {
+export function nameOf(timeline, event) {
     return timeline.names[nameIndexOf(timeline, event)][1];
 }
 
-function categoryOf(timeline, event) {
+export function categoryOf(timeline, event) {
     return timeline.names[nameIndexOf(timeline, event)][0];
 }
 
-function detailOf(timeline, event) {
+export function detailOf(timeline, event) {
     return timeline.kinds[timeline.kind[event]][1] || "";
 }
 
 // The line of the program that called, or whose call launched it; "": not known.
-function callerOf(timeline, event) {
+export function callerOf(timeline, event) {
     const launch = timeline.launch[event];
     const number = timeline.caller[event] || (launch === NONE ? 0 : timeline.caller[launch]);
     return timeline.callers[number - 1] || "";
 }
 
-function endOf(timeline, event) {
+export function endOf(timeline, event) {
     return timeline.begin[event] + timeline.duration[event];
 }
 
-function trackOf(timeline, event) {
+export function trackOf(timeline, event) {
     let low = 0;
     let high = timeline.tracks.length;
     while (high - low > 1) {
@@ -198,7 +201,7 @@ function trackOf(timeline, event) {
 }
 
 // The first event of a track that begins at `time` or later; track.end if there is none.
-function firstFrom(timeline, track, time) {
+export function firstFrom(timeline, track, time) {
     let low = track.first;
     let high = track.end;
     while (low < high) {
@@ -210,7 +213,7 @@ function firstFrom(timeline, track, time) {
 }
 
 // The events of a track that touch a stretch of time: [first, end).
-function eventsIn(timeline, track, from, to) {
+export function eventsIn(timeline, track, from, to) {
     let first = firstFrom(timeline, track, from);
     if (first > track.first && endOf(timeline, first - 1) > from) first--;
     return [first, firstFrom(timeline, track, to)];
@@ -218,7 +221,7 @@ function eventsIn(timeline, track, from, to) {
 
 // Count and time by name of what lies in a stretch of time, most time first. Events are counted
 // whole if they begin in it; of time there is what lies inside.
-function inView(timeline, from, to) {
+export function inView(timeline, from, to) {
     const count = new Float64Array(timeline.names.length);
     const time = new Float64Array(timeline.names.length);
     for (const track of timeline.tracks) {
@@ -237,20 +240,20 @@ function inView(timeline, from, to) {
 }
 
 // Names that hold the text, in lower case: by kind whether it matches.
-function matchingKinds(timeline, text) {
+export function matchingKinds(timeline, text) {
     const wanted = text.toLowerCase();
     const names = timeline.names.map(([, name]) => name.toLowerCase().includes(wanted));
     return timeline.kinds.map(([name]) => names[name]);
 }
 
-function countMatches(timeline, kinds) {
+export function countMatches(timeline, kinds) {
     let sum = 0;
     for (let i = 0; i < timeline.count; i++) sum += kinds[timeline.kind[i]] ? 1 : 0;
     return sum;
 }
 
 // The how manieth match an event is, in order of (begin, index).
-function rankOf(timeline, kinds, event) {
+export function rankOf(timeline, kinds, event) {
     const begin = timeline.begin[event];
     let rank = 0;
     for (let i = 0; i < timeline.count; i++) {
@@ -262,7 +265,7 @@ function rankOf(timeline, kinds, event) {
 
 // The matching event whose (begin, index) comes next behind (direction 1) or before (-1) the given
 // one; NONE.
-function nextMatch(timeline, kinds, time, event, direction) {
+export function nextMatch(timeline, kinds, time, event, direction) {
     let best = NONE;
     const isAfter = (a, b, index) => (timeline.begin[a] !== b ? timeline.begin[a] > b : a > index);
     for (const track of timeline.tracks) {
@@ -289,7 +292,7 @@ function nextMatch(timeline, kinds, time, event, direction) {
 }
 
 // Events that a column refers to `event` from, at most `most`.
-function referringTo(timeline, column, event, most) {
+export function referringTo(timeline, column, event, most) {
     const found = [];
     for (
         let i = column.indexOf(event);
@@ -300,11 +303,25 @@ function referringTo(timeline, column, event, most) {
     return found;
 }
 
+// The time line of a process, for joinTimelines; null where the page has none.
+export function timelineOf(list, process, { summary }) {
+    const meta = list.find(({ id }) => id === "timeline")?.value;
+    const blob = byId(summary ? `blob-p${process + 1}_timeline` : "blob-timeline");
+    if (!meta?.tracks || !blob) return null;
+    const peers = list.find(({ id }) => id === "peers")?.value;
+    const row = summary?.processes[process];
+    return {
+        timeline: makeTimeline(meta, decodeBase64(blob.textContent), peers),
+        label: row?.process || "",
+        offset_ns: row?.offset_ns || 0,
+    };
+}
+
 // ---- Several processes: their events one process after the other, times on one clock ----
 
 // parts: [{timeline (makeTimeline), label, offset_ns}]; an offset leads from the process's clock to
 // that of all. One part alone stays as it is.
-function joinTimelines(parts) {
+export function joinTimelines(parts) {
     if (parts.length === 1) return parts[0].timeline;
     const wrapped = (value) => BigInt.asUintN(64, value); // as C counts
     const moment = ({ timeline, offset_ns: offset }) =>
@@ -313,7 +330,14 @@ function joinTimelines(parts) {
     const origin = (used.length ? used : parts)
         .map(moment)
         .reduce((least, value) => (value < least ? value : least));
-    const joined = { ...joinColumns(parts), tracks: [], lanes: [], names: [], kinds: [], callers: [] };
+    const joined = {
+        ...joinColumns(parts),
+        tracks: [],
+        lanes: [],
+        names: [],
+        kinds: [],
+        callers: [],
+    };
     const seen = new Map();
     joined.fan = parts[0].timeline.fan;
     joined.count = joined.begin.length;
@@ -380,6 +404,6 @@ function addPart(joined, { timeline }, { process, shift, first, seen }) {
 }
 
 // Events of one process: [first, end) of each of its rows.
-function stretchesOf(timeline, process) {
+export function stretchesOf(timeline, process) {
     return timeline.tracks.filter(({ lane }) => timeline.lanes[lane].process === process);
 }

@@ -2,6 +2,10 @@
 // counters that were sampled, and why nothing ran. Each answers for any stretch of time by binary
 // search, whatever the number of events.
 
+import { Numbers, decodeBase64, isNothing, lastAtMost, relativeTo } from "../base/data.js";
+import { byId } from "../base/dom.js";
+import { NONE, endOf, eventsIn, nameIndexOf, trackOf, workOf } from "./events.js";
+
 // Events of several tracks in order of their begin.
 function eventsByBegin(timeline, tracks) {
     let lists = tracks.map((track) => {
@@ -37,7 +41,7 @@ function eventsByWork(timeline, tracks) {
 
 // When a GPU was busy: stretches without a gap. `next` is the event that begins a stretch, `last`
 // the one that ends it.
-function busyOf(timeline, tracks) {
+export function busyOf(timeline, tracks) {
     const events = eventsByWork(timeline, tracks);
     const busy = {
         begin: new Float64Array(events.length),
@@ -66,13 +70,13 @@ function busyOf(timeline, tracks) {
     return busy;
 }
 
-function busyUntil(busy, time) {
+export function busyUntil(busy, time) {
     const at = lastAtMost(busy.begin, busy.count, time);
     if (at < 0) return 0;
     return busy.before[at] + Math.min(time, busy.end[at]) - busy.begin[at];
 }
 
-function busyShare(busy, from, to) {
+export function busyShare(busy, from, to) {
     return to > from ? (busyUntil(busy, to) - busyUntil(busy, from)) / (to - from) : 0;
 }
 
@@ -87,7 +91,7 @@ function bytesOfDetail(detail) {
 }
 
 // Bytes copied over time; null without copies. While copies run at the same time their rates add up.
-function copiesOf(timeline, tracks) {
+export function copiesOf(timeline, tracks) {
     const sizes = timeline.kinds.map(([name, detail]) =>
         timeline.names[name][0] === "copy" ? bytesOfDetail(detail) : 0,
     );
@@ -130,7 +134,7 @@ function sumUntil(sums, time) {
 }
 
 // Bytes a ns are GB/s.
-function meanRate(sums, from, to) {
+export function meanRate(sums, from, to) {
     return to > from ? (sumUntil(sums, to) - sumUntil(sums, from)) / (to - from) : 0;
 }
 
@@ -138,7 +142,7 @@ function meanRate(sums, from, to) {
 
 // The document `memory_lines` of a process as steps: {"GPU": {time, bytes, most}} by device name,
 // pools left out, since the devices' lines hold them.
-function memorySteps(lines, origin) {
+export function memorySteps(lines, origin) {
     if (!lines?.lines) return [];
     const first = relativeTo(origin, lines.start_ns);
     const time = Float64Array.from(lines.time_ns, (offset) => first + Number(offset));
@@ -151,7 +155,7 @@ function memorySteps(lines, origin) {
 }
 
 // The greatest in a stretch of time, as the document has it; null where it says nothing.
-function memoryIn(steps, from, to) {
+export function memoryIn(steps, from, to) {
     const { time, bytes } = steps;
     const last = lastAtMost(time, time.length, to);
     if (last < 0) return null;
@@ -205,7 +209,7 @@ function readLine(numbers, bins, counter, device) {
 }
 
 // The lines of a process; none if nothing was sampled.
-function counterLines(list, process, { summary }, timeline) {
+export function counterLines(list, process, { summary }, timeline) {
     const find = (id) => list.find((doc) => doc.id === id)?.value;
     const blob = byId(`blob-${summary ? `p${process + 1}_` : ""}counter_lines`);
     const sets = find("counter_lines")?.sets;
@@ -220,7 +224,7 @@ function counterLines(list, process, { summary }, timeline) {
 }
 
 // What a line was in a stretch of time: {mean, least, greatest}; null without samples there.
-function sampledIn(line, from, to) {
+export function sampledIn(line, from, to) {
     const { begin, end, mean, least, greatest, count } = line;
     const found = { mean: 0, least: Infinity, greatest: 0 };
     let time = 0;
@@ -241,7 +245,7 @@ function sampledIn(line, from, to) {
 // Each gap piece by piece, by what the thread did that launched the work at its end. The rule is
 // that of `miniprof iters` (src/reports/iterations/idle.c).
 
-const IDLE_CAUSES = [
+export const IDLE_CAUSES = [
     ["idle_launch", "work is being launched", "--idle-launch"],
     ["idle_queued", "between queued work", "--idle-queued"],
     ["idle_copy", "a copy call waits", "--idle-copy"],
@@ -266,7 +270,7 @@ function callCauses(timeline) {
     });
 }
 
-class Gaps {
+export class Gaps {
     constructor(timeline, busy) {
         this.timeline = timeline;
         this.causes = callCauses(timeline);

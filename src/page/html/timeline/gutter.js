@@ -1,11 +1,33 @@
-// The names of rows at the left: they open and close, pin, and resize blocks of rows.
+// The names of rows at the left: they open and close, pin, and resize blocks of rows. What is open,
+// pinned and resized decides which rows there are, and where.
 
-Object.assign(TimelineView.prototype, {
+import { el } from "../base/dom.js";
+import { AXIS_HEIGHT } from "./paint.js";
+import { MAX_GROWN, blocksOf, openBlocks, placeRows } from "./rows.js";
+
+export class Gutter {
+    // onchange(): other rows are to be drawn; `canvas` shows them.
+    constructor(timeline, devices, canvas, onchange) {
+        this.timeline = timeline;
+        this.devices = devices;
+        this.onchange = onchange;
+        this.closed = new Set();
+        this.pins = new Set();
+        this.scales = new Map();
+        this.pinned = el("div", { class: "pins" });
+        this.names = el("div", { class: "gutter" });
+        this.spacer = el("div", { class: "spacer" });
+        const parts = [this.pinned, this.names, this.spacer, canvas];
+        this.frame = el("div", { class: "timeline" }, parts);
+        this.arrange("recorded");
+    }
+
     // Rows in their places, from what is closed, pinned, sorted and resized.
-    arrange() {
-        this.blocks = blocksOf(this.timeline, this.devices, this.order);
+    arrange(order) {
+        this.blocks = blocksOf(this.timeline, this.devices, order);
         this.layOut();
-    },
+        this.onchange();
+    }
 
     layOut() {
         const { closed, scales } = this;
@@ -17,13 +39,12 @@ Object.assign(TimelineView.prototype, {
         const rest = placeRows(others, { ...how, y: top.end, pinned: false });
         this.pinnedEnd = top.end;
         this.rows = [...top.rows, ...rest.rows];
-        this.height = rest.end;
         this.pinned.replaceChildren(...top.rows.flatMap((row) => this.labelsOf(row)));
-        this.gutter.replaceChildren(...rest.rows.flatMap((row) => this.labelsOf(row)));
+        this.names.replaceChildren(...rest.rows.flatMap((row) => this.labelsOf(row)));
         this.pinned.style.setProperty("--pins", `${top.end}px`);
         this.pinned.classList.toggle("some", top.rows.length > 0);
-        this.gutter.style.height = this.spacer.style.height = `${rest.end}px`;
-    },
+        this.names.style.height = this.spacer.style.height = `${rest.end}px`;
+    }
 
     // A few rows are taller, so that they fill the window.
     growRows() {
@@ -34,7 +55,7 @@ Object.assign(TimelineView.prototype, {
             return [block.head, ...rows].reduce((all, row) => all + row.height, sum);
         }, 0);
         this.grown = Math.max(1, Math.min(MAX_GROWN, room / Math.max(height, 1)));
-    },
+    }
 
     labelsOf(row) {
         if (row.isHead) return [this.headLabel(row)];
@@ -42,7 +63,7 @@ Object.assign(TimelineView.prototype, {
         const label = el("span", { title: row.title }, row.title);
         label.style.top = `${row.y}px`;
         return [label];
-    },
+    }
 
     headLabel(row) {
         const { block } = row;
@@ -61,9 +82,7 @@ Object.assign(TimelineView.prototype, {
             isParent ? `${open ? "▾" : "▸"} ` : "",
             block.title,
         );
-        const label = el(
-            "div",
-            { class: `head level${block.level}` },
+        const label = el("div", { class: `head level${block.level}` },
             button,
             this.pinButton(block),
             this.heightHandle(block),
@@ -71,7 +90,7 @@ Object.assign(TimelineView.prototype, {
         label.style.top = `${row.y}px`;
         label.style.height = `${row.height}px`;
         return label;
-    },
+    }
 
     pinButton({ key, title }) {
         const pinned = this.pins.has(key);
@@ -88,7 +107,7 @@ Object.assign(TimelineView.prototype, {
             },
             pinned ? "▼" : "▲",
         );
-    },
+    }
 
     // Dragging the lower border of a name makes its block taller or lower.
     heightHandle({ key }) {
@@ -107,21 +126,21 @@ Object.assign(TimelineView.prototype, {
         handle.addEventListener("pointerup", () => {
             from = null;
             this.layOut();
-            this.draw();
+            this.onchange();
         });
         return handle;
-    },
+    }
 
     setScale(key, scale, anew = true) {
         this.scales.set(key, Math.max(0.6, Math.min(8, scale)));
         if (anew) this.layOut();
         else this.moveRows();
-        this.draw();
-    },
+        this.onchange();
+    }
 
     // While a handle is held, labels stay the elements that they are and only move.
     moveRows() {
-        const labels = [...this.pinned.children, ...this.gutter.children];
+        const labels = [...this.pinned.children, ...this.names.children];
         const { closed, scales, grown } = this;
         const how = { closed, scales, grown };
         const blocks = (pinned) => [
@@ -137,7 +156,7 @@ Object.assign(TimelineView.prototype, {
                 labels[i].style.top = `${row.y}px`;
                 if (row.isHead) labels[i].style.height = `${row.height}px`;
             });
-    },
+    }
 
     labelKey(event, key) {
         const scale = { ArrowUp: 1.25, ArrowDown: 0.8 }[event.key];
@@ -146,24 +165,24 @@ Object.assign(TimelineView.prototype, {
         else return;
         event.preventDefault();
         this.focusLabel(key);
-    },
+    }
 
     focusLabel(key) {
         this.frame.querySelector(`button[data-key="${key}"]`)?.focus();
-    },
+    }
 
     togglePin(key) {
         if (!this.pins.delete(key)) this.pins.add(key);
         this.layOut();
-        this.draw();
-    },
+        this.onchange();
+    }
 
     toggleBlock(key) {
         if (!this.closed.delete(key)) this.closed.add(key);
         this.layOut();
         this.focusLabel(key);
-        this.draw();
-    },
+        this.onchange();
+    }
 
     // Opens what hides a track.
     openTrack(track) {
@@ -179,5 +198,5 @@ Object.assign(TimelineView.prototype, {
             changed = this.closed.delete(this.blocks[i].key) || changed;
         }
         if (changed) this.layOut();
-    },
-});
+    }
+}

@@ -4,7 +4,15 @@
 // from the top and stops where a group is a few pixels wide, so a frame costs as many boxes as
 // there are pixels to fill, whatever the number of events. How few pixels follows from a budget.
 
-const AXIS_HEIGHT = 20;
+import { hashOf, lastAtMost, meanOf } from "../base/data.js";
+import { cssColor } from "../base/dom.js";
+import { formatTick, formatTime } from "../base/format.js";
+import { namesApart } from "../base/words.js";
+import { endOf, nameIndexOf, trackOf } from "./events.js";
+import { IDLE_CAUSES, busyShare, busyUntil, meanRate, memoryIn, sampledIn } from "./gpu.js";
+import { EVENTS, SPANS, STACK, SUMMARY, TITLE } from "./rows.js";
+
+export const AXIS_HEIGHT = 20;
 const BOX_BUDGET = 6000;
 const FINEST = 1.5; // pixels: no box is narrower, and what ends inside the one before is not drawn
 const LABEL_MIN = 30; // pixels
@@ -43,7 +51,7 @@ function colorsOf(timeline, dark) {
 
 const THEME = ["back", "panel", "line", "text", "faint", "critical", "launch", "wait", "kernel"];
 
-class Painter {
+export class Painter {
     constructor(timeline, canvas) {
         this.timeline = timeline;
         this.canvas = canvas;
@@ -240,9 +248,7 @@ class Painter {
             context.fillText(shown, this.labels[i] + 3, y + height / 2);
         }
     }
-}
 
-Object.assign(Painter.prototype, {
     // ---- Counters ----
 
     // Calls action(x, from, to) for each pixel column of the view.
@@ -250,7 +256,7 @@ Object.assign(Painter.prototype, {
         const step = 1 / this.scale;
         for (let x = 0; x < this.width; x++)
             action(x, this.from + x * step, this.from + (x + 1) * step);
-    },
+    }
 
     paintCounter(row) {
         if (row.paint === STACK) return this.paintStack(row);
@@ -275,14 +281,14 @@ Object.assign(Painter.prototype, {
             this.theme.copy,
             (from, to) => meanRate(device.copies, from, to) / device.copies.most,
         );
-    },
+    }
 
     // share(from, to): 0 to 1.
     paintArea(top, height, color, share) {
         const shares = new Float32Array(Math.ceil(this.width));
         this.eachColumn((x, from, to) => (shares[x] = share(from, to)));
         this.paintSteps(top, height, color, shares);
-    },
+    }
 
     // The mean, and pale behind it the greatest value.
     paintLine(top, height, line) {
@@ -297,7 +303,7 @@ Object.assign(Painter.prototype, {
         this.paintSteps(top, height, this.theme.kernel, greatest);
         this.context.globalAlpha = 1;
         this.paintSteps(top, height, this.theme.kernel, means);
-    },
+    }
 
     // Busy time from below, then idle time by cause: together they fill what the GPU was there for.
     // Sums up to a column's end are those up to the begin of the next one.
@@ -316,7 +322,7 @@ Object.assign(Painter.prototype, {
         });
         for (let layer = layers.length - 1; layer >= 0; layer--)
             this.paintSteps(y + 3, height - 4, layers[layer], shares[layer]);
-    },
+    }
 
     // Columns that are as high as the one before need no point of their own.
     paintSteps(top, height, color, shares) {
@@ -336,7 +342,7 @@ Object.assign(Painter.prototype, {
         context.lineTo(this.width, last);
         context.lineTo(this.width, bottom);
         context.fill();
-    },
+    }
 
     // ---- Projected ranges ----
 
@@ -359,7 +365,7 @@ Object.assign(Painter.prototype, {
             at = Math.max(at + 1, lastAtMost(begin, count, next));
         }
         this.paintLabels(row);
-    },
+    }
 
     // ---- What the reader does ----
 
@@ -380,7 +386,7 @@ Object.assign(Painter.prototype, {
             Math.max(2, place.end - place.x),
             place.height - 2,
         );
-    },
+    }
 
     placeOf(rows, event) {
         const { timeline } = this;
@@ -393,7 +399,7 @@ Object.assign(Painter.prototype, {
             y: row.y + row.height / 2,
             height: row.height,
         };
-    },
+    }
 
     paintArrow(x, y, toX, toY, color) {
         const context = this.context;
@@ -410,13 +416,14 @@ Object.assign(Painter.prototype, {
         context.lineTo(clamp(toX) - 7, toY - 4);
         context.lineTo(clamp(toX) - 7, toY + 4);
         context.fill();
-    },
+    }
+
     paintBox(from, to) {
         const x = this.x(Math.min(from, to));
         this.context.strokeStyle = this.theme.launch;
         this.context.lineWidth = 1;
         this.context.strokeRect(x, AXIS_HEIGHT, this.x(Math.max(from, to)) - x, this.height);
-    },
+    }
 
     // A stretch with its length written into it.
     paintMeasure({ from, to }) {
@@ -435,7 +442,7 @@ Object.assign(Painter.prototype, {
         context.fillRect(left, 1, room, AXIS_HEIGHT - 2);
         context.fillStyle = this.theme.back;
         context.fillText(text, left + 5, AXIS_HEIGHT / 2);
-    },
+    }
 
     // Where events were left out: hatched from there on, with how many.
     paintLeftOut(until, words) {
@@ -464,8 +471,8 @@ Object.assign(Painter.prototype, {
             context.fillText(words, x + 12, this.height - 16);
         }
         context.restore();
-    },
-});
+    }
+}
 
 // Of a GPU, the time before a moment that it was busy, and idle by cause.
 function sumsUntil({ busy, gaps }, time, into) {

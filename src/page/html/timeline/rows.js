@@ -7,16 +7,20 @@
 //     counters   what was sampled of a GPU, a row for each counter
 //     thread     API calls, those inside of them, NVTX ranges by domain and nesting
 
-const ROW_HEIGHT = 18;
+import { SIZE_UNITS, formatCount, formatSampled, formatShort } from "../base/format.js";
+import { NONE, endOf, firstFrom, nameOf, trackOf } from "./events.js";
+import { Gaps, busyOf, copiesOf, memorySteps } from "./gpu.js";
+
+export const ROW_HEIGHT = 18;
 const STACK_HEIGHT = 34;
 const COUNTER_HEIGHT = 26;
 const [MIN_HEIGHT, MAX_HEIGHT] = [10, 160];
-const MAX_GROWN = 2.4; // times their usual height, where there is room
+export const MAX_GROWN = 2.4; // times their usual height, where there is room
 
 // What rows are painted as.
-const [EVENTS, SPANS, STACK, COUNTER, SUMMARY, TITLE] = [0, 1, 2, 3, 4, 5];
+export const [EVENTS, SPANS, STACK, COUNTER, SUMMARY, TITLE] = [0, 1, 2, 3, 4, 5];
 
-function laneTitle(lane) {
+export function laneTitle(lane) {
     if (lane.kind === "thread") return `Thread ${lane.id}` + (lane.name ? ` (${lane.name})` : "");
     return (
         `GPU ${lane.device} stream ${lane.id}` +
@@ -50,7 +54,7 @@ function makeDevice(timeline, lanes, tracks, { memory, counters }) {
 }
 
 // memoryLines, counters: by process.
-function devicesOf(timeline, { memoryLines, counters }) {
+export function devicesOf(timeline, { memoryLines, counters }) {
     const tracks = tracksByLane(timeline);
     const groups = new Map();
     timeline.lanes.forEach((lane, index) => {
@@ -140,7 +144,7 @@ const ROW_ORDERS = {
 };
 
 // All blocks in the order in which they stand; children of a block follow it.
-function blocksOf(timeline, devices, order) {
+export function blocksOf(timeline, devices, order) {
     const tracks = tracksByLane(timeline);
     const several = timeline.processes.length > 1;
     const compare = ROW_ORDERS[order] || ROW_ORDERS.recorded;
@@ -175,7 +179,7 @@ function blocksOf(timeline, devices, order) {
 }
 
 // Without those inside of closed ones.
-function openBlocks(blocks, closed) {
+export function openBlocks(blocks, closed) {
     const shown = [];
     let hiddenFrom = Infinity; // the level of a closed block
     for (const block of blocks) {
@@ -187,7 +191,7 @@ function openBlocks(blocks, closed) {
 }
 
 // Rows of blocks from `y` on, each with its place; returns them and where they end.
-function placeRows(blocks, { closed, scales, grown, y, pinned }) {
+export function placeRows(blocks, { closed, scales, grown, y, pinned }) {
     const rows = [];
     for (const block of blocks) {
         const scale = (scales.get(block.key) || 1) * grown;
@@ -208,7 +212,8 @@ function lineRow(device, line) {
     return {
         paint: COUNTER,
         height: ROW_HEIGHT,
-        title: line.name + (line.most ? `, to ${formatSampled(line.unit, line.scale)}` : ", always 0"),
+        title:
+            line.name + (line.most ? `, to ${formatSampled(line.unit, line.scale)}` : ", always 0"),
         device,
         line,
     };
@@ -258,7 +263,7 @@ function layersOf(timeline, event) {
         .sort((a, b) => timeline.duration[b] - timeline.duration[a]);
 }
 
-function layerWords(timeline, event) {
+export function layerWords(timeline, event) {
     return layersOf(timeline, event)
         .map((range) => nameOf(timeline, range))
         .join(" › ");

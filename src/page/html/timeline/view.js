@@ -1,9 +1,22 @@
 // The time line as something to work with: its elements, what is drawn, and which stretch of time
 // is shown.
 
-const NEAREST = 20; // ns: no view is shorter
+import { lastAtMost } from "../base/data.js";
+import { debounced, el, hideTip, replaceContent, showTip, wantsNoMotion } from "../base/dom.js";
+import { formatCount, formatMoment } from "../base/format.js";
+import { KEY_ACTIONS, keysMenu, legend, splitter } from "./controls.js";
+import { arrowsOf, counterCard, hoverCard, renderDetails, renderInView } from "./details.js";
+import {
+    NONE, countMatches, endOf, eventsIn, firstFrom, matchingKinds, nextMatch, rankOf, trackOf,
+} from "./events.js";
+import { Gutter } from "./gutter.js";
+import { AXIS_HEIGHT, Painter } from "./paint.js";
+import { devicesOf } from "./rows.js";
 
-class TimelineView {
+const NEAREST = 20; // ns: no view is shorter
+const CLICK_PIXELS = 4; // a pointer that moves less clicks
+
+export class TimelineView {
     // context: {memoryLines, counters (both by process), traceEnd (ns of the page), onmove(view)}
     constructor(timeline, context) {
         this.timeline = timeline;
@@ -12,17 +25,12 @@ class TimelineView {
         this.view = { from: 0, to: Math.max(timeline.span, NEAREST) };
         this.selected = NONE;
         this.arrows = [];
-        this.closed = new Set();
-        this.pins = new Set();
-        this.scales = new Map();
-        this.order = "recorded";
         this.box = null;
         this.measured = null;
         this.frames = 0;
         this.build();
         this.painter = new Painter(timeline, this.canvas);
         this.describeSoon = debounced(() => this.describe(), 300);
-        this.arrange();
         this.listen();
         this.fit(false);
     }
@@ -38,17 +46,8 @@ class TimelineView {
                 "previous event; the selection and a table of what is in view stand below.",
             "aria-describedby": "timeline-details",
         });
-        this.pinned = el("div", { class: "pins" });
-        this.gutter = el("div", { class: "gutter" });
-        this.spacer = el("div", { class: "spacer" });
-        this.frame = el(
-            "div",
-            { class: "timeline" },
-            this.pinned,
-            this.gutter,
-            this.spacer,
-            this.canvas,
-        );
+        this.gutter = new Gutter(this.timeline, this.devices, this.canvas, () => this.draw());
+        this.frame = this.gutter.frame;
         this.details = el("div", {
             id: "timeline-details",
             role: "region",
@@ -57,29 +56,21 @@ class TimelineView {
             "aria-label": "Selected event",
         });
         this.inView = el("div", { role: "region", "aria-label": "What is in view" });
-        this.below = el(
-            "div",
-            { class: "below" },
-            el(
-                "section",
-                { tabindex: "0", "aria-label": "Selection" },
+        this.below = el("div", { class: "below" },
+            el("section", { tabindex: "0", "aria-label": "Selection" },
                 el("h2", null, "Selection"),
                 this.details,
             ),
-            el(
-                "section",
-                { tabindex: "0", "aria-label": "In view" },
+            el("section", { tabindex: "0", "aria-label": "In view" },
                 this.viewTitle(),
                 this.inView,
             ),
         );
-        this.element = el(
-            "div",
-            { class: "line-view" },
+        this.element = el("div", { class: "line-view" },
             this.buildTools(),
             this.leftOutNote(),
             this.frame,
-            this.splitter(),
+            splitter(() => this.element),
             this.below,
         );
     }
@@ -94,9 +85,7 @@ class TimelineView {
         const left = this.timeline.processes.reduce((sum, { leftOut }) => sum + leftOut, 0);
         if (!left) return null;
         const until = Math.min(...this.timeline.processes.map((process) => process.until));
-        return el(
-            "p",
-            { class: "note left-out" },
+        return el("p", { class: "note left-out" },
             `The page has the first ${formatCount(this.timeline.count)} events, up to ` +
                 `${formatMoment(until)}. From there on ${formatCount(left)} events are left out: ` +
                 "make a page with --range N or --events N to see them.",
@@ -105,14 +94,18 @@ class TimelineView {
 
     // ---- Drawing ----
 
-    get gutterWidth() {
-        return this.gutter.offsetWidth;
+    get rows() {
+        return this.gutter.rows;
+    }
+
+    get blocks() {
+        return this.gutter.blocks;
     }
 
     resize() {
-        const width = this.frame.clientWidth - this.gutterWidth;
+        const width = this.frame.clientWidth - this.gutter.names.offsetWidth;
         if (width <= 0) return;
-        if (this.painter.height !== this.frame.clientHeight) this.layOut();
+        if (this.painter.height !== this.frame.clientHeight) this.gutter.layOut();
         this.painter.resize(width, this.frame.clientHeight);
         this.draw();
     }
@@ -131,9 +124,11 @@ class TimelineView {
         if (!painter.width) return;
         const places = this.rowsOnScreen();
         painter.paint(this.view, {
-            rows: places.filter(({ pinned, y, height }) => !pinned && y + height > this.pinnedEnd),
+            rows: places.filter(
+                ({ pinned, y, height }) => !pinned && y + height > this.gutter.pinnedEnd,
+            ),
             pinned: places.filter(({ pinned }) => pinned),
-            pinnedEnd: this.pinnedEnd,
+            pinnedEnd: this.gutter.pinnedEnd,
             match: this.matches,
         });
         this.paintLeftOut();
@@ -239,29 +234,29 @@ class TimelineView {
         const margin = Math.max((end - begin) * 0.05, NEAREST);
         this.goTo(begin - margin, end + margin);
     }
-}
 
-Object.assign(TimelineView.prototype, {
+    // ---- Selection ----
+
     timeAt(clientX) {
         const box = this.canvas.getBoundingClientRect();
         return (
             this.view.from + ((clientX - box.left) / box.width) * (this.view.to - this.view.from)
         );
-    },
+    }
 
     // The row at a place on the screen, pinned ones first.
     rowAt(clientY) {
         const y = clientY - this.canvas.getBoundingClientRect().top;
         const contains = (row) => y >= row.y && y < row.y + row.height;
         return this.rowsOnScreen().find(
-            (row) => contains(row) && (row.pinned || y >= this.pinnedEnd),
+            (row) => contains(row) && (row.pinned || y >= this.gutter.pinnedEnd),
         );
-    },
+    }
 
     // ns that a pixel or two are.
     slack() {
         return ((this.view.to - this.view.from) / Math.max(1, this.painter.width)) * 2;
-    },
+    }
 
     // The event at a place on the screen; a pixel or two beside it will do.
     eventAt(clientX, clientY) {
@@ -275,12 +270,12 @@ Object.assign(TimelineView.prototype, {
             if (this.timeline.begin[i] <= time && endOf(this.timeline, i) >= time) return i;
         }
         return first < end ? first : NONE;
-    },
+    }
 
     spanAt({ begin, end, event, count }, time) {
         const at = lastAtMost(begin, count, time + this.slack());
         return at >= 0 && end[at] >= time - this.slack() ? event[at] : NONE;
-    },
+    }
 
     select(event) {
         this.selected = event;
@@ -291,7 +286,7 @@ Object.assign(TimelineView.prototype, {
         );
         this.draw();
         this.context.onmove();
-    },
+    }
 
     // Selects an event and brings it into view.
     show(event) {
@@ -304,16 +299,19 @@ Object.assign(TimelineView.prototype, {
         this.select(event);
         if (!fits || begin < this.view.from || end > this.view.to)
             this.goTo((begin + end - wanted) / 2, (begin + end + wanted) / 2);
-    },
+    }
 
     reveal(track) {
-        this.openTrack(track);
+        this.gutter.openTrack(track);
         const row = this.rows.find((candidate) => candidate.track === track);
         if (!row || row.pinned) return;
         const top = this.frame.scrollTop;
-        if (row.y < top + this.pinnedEnd || row.y + 2 * row.height > top + this.painter.height)
+        if (
+            row.y < top + this.gutter.pinnedEnd ||
+            row.y + 2 * row.height > top + this.painter.height
+        )
             this.frame.scrollTop = Math.max(0, row.y - this.painter.height / 2);
-    },
+    }
 
     step(direction) {
         if (this.selected === NONE) {
@@ -325,17 +323,15 @@ Object.assign(TimelineView.prototype, {
         const track = trackOf(this.timeline, this.selected);
         const next = this.selected + direction;
         if (next >= track.first && next < track.end) this.show(next);
-    },
+    }
 
     follow(column) {
         if (this.selected !== NONE && column[this.selected] !== NONE)
             this.show(column[this.selected]);
-    },
-});
+    }
 
-const CLICK_PIXELS = 4;
+    // ---- Mouse and keyboard ----
 
-Object.assign(TimelineView.prototype, {
     listen() {
         const { canvas } = this;
         new ResizeObserver(() => this.resize()).observe(this.frame);
@@ -351,7 +347,7 @@ Object.assign(TimelineView.prototype, {
         canvas.addEventListener("pointerleave", () => hideTip());
         canvas.addEventListener("dblclick", (event) => this.onDouble(event));
         canvas.addEventListener("keydown", (event) => this.onKey(event));
-    },
+    }
 
     onWheel(event) {
         event.preventDefault();
@@ -362,7 +358,7 @@ Object.assign(TimelineView.prototype, {
             1.0015 ** Math.max(-400, Math.min(400, event.deltaY)),
             this.timeAt(event.clientX),
         );
-    },
+    }
 
     onDown(event) {
         if (event.button !== 0) return;
@@ -377,11 +373,11 @@ Object.assign(TimelineView.prototype, {
             moved: false,
         };
         hideTip();
-    },
+    }
 
     isInRuler(clientY) {
         return clientY - this.canvas.getBoundingClientRect().top < AXIS_HEIGHT;
-    },
+    }
 
     onMove(event) {
         const { held } = this;
@@ -400,7 +396,7 @@ Object.assign(TimelineView.prototype, {
         this.frame.scrollTop = held.top - dy;
         this.motion = (this.motion || 0) + 1;
         this.setView(held.view.from - by, held.view.to - by);
-    },
+    }
 
     onUp(event) {
         const { held, box } = this;
@@ -409,19 +405,19 @@ Object.assign(TimelineView.prototype, {
         if (!held.moved) return this.select(this.eventAt(event.clientX, event.clientY));
         if (held.measure && !held.box) return;
         if (box) this.goTo(Math.min(box.from, box.to), Math.max(box.from, box.to));
-    },
+    }
 
     onCancel() {
         this.held = null;
         this.box = null;
         this.draw();
-    },
+    }
 
     onDouble(event) {
         const found = this.eventAt(event.clientX, event.clientY);
         if (found === NONE) this.fit(true);
         else this.showStretch(this.timeline.begin[found], endOf(this.timeline, found));
-    },
+    }
 
     hover(event) {
         const found = this.eventAt(event.clientX, event.clientY);
@@ -432,7 +428,7 @@ Object.assign(TimelineView.prototype, {
         const time = this.timeAt(event.clientX);
         const slack = this.slack() / 4;
         showTip(event.clientX, event.clientY, counterCard(row, time, time - slack, time + slack));
-    },
+    }
 
     onKey(event) {
         if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -440,51 +436,100 @@ Object.assign(TimelineView.prototype, {
         if (!action) return;
         event.preventDefault();
         action(this);
-    },
-});
+    }
 
-const KEY_ACTIONS = (() => {
-    const left = (view) => view.pan(-0.2);
-    const right = (view) => view.pan(0.2);
-    const nearer = (view) => view.zoom(1 / 1.5);
-    const farther = (view) => view.zoom(1.5);
-    const scroll = (rows) => (view) => {
-        view.frame.scrollTop += rows * ROW_HEIGHT;
-    };
-    const fit = (view) => view.fit(true);
-    return {
-        ArrowLeft: left,
-        a: left,
-        ArrowRight: right,
-        d: right,
-        "+": nearer,
-        "=": nearer,
-        w: nearer,
-        "-": farther,
-        s: farther,
-        ArrowUp: scroll(-2),
-        ArrowDown: scroll(2),
-        f: fit,
-        0: fit,
-        Home: fit,
-        n: (view) => view.step(1),
-        p: (view) => view.step(-1),
-        l: (view) => view.follow(view.timeline.launch),
-        b: (view) => view.follow(view.timeline.bound),
-        c: (view) => view.toggleCritical(),
-        m: (view) => view.toggleMeasure(),
-        Escape: (view) => {
-            view.select(NONE);
-            view.measure(null);
-        },
-        "/": (view) => view.search.focus(),
-        Enter: (view) =>
-            view.selected !== NONE &&
-            view.showStretch(
-                view.timeline.begin[view.selected],
-                endOf(view.timeline, view.selected),
-            ),
-    };
-})();
+    // ---- Tools ----
 
-// ---- The tip beside the pointer ----
+    buildTools() {
+        const button = (text, action) => el("button", { type: "button", onclick: action }, text);
+        const toggle = (text, pressed, action) =>
+            el("button", { type: "button", "aria-pressed": pressed, onclick: action }, text);
+        this.status = el("span", { role: "status" });
+        this.search = el("input", {
+            type: "search",
+            placeholder: "Name of an event",
+            "aria-label": "Search events by name",
+            oninput: () => this.newSearch(),
+            onkeydown: (event) => {
+                if (event.key === "Enter") this.jump(event.shiftKey ? -1 : 1);
+            },
+        });
+        this.criticalButton = toggle("Critical path", "true", () => this.toggleCritical());
+        this.measureButton = toggle("Measure", "false", () => this.toggleMeasure());
+        return el("div", { class: "tools" },
+            this.search,
+            button("Previous", () => this.jump(-1)),
+            button("Next", () => this.jump(1)),
+            this.status,
+            button("Zoom in", () => this.zoom(0.5)),
+            button("Zoom out", () => this.zoom(2)),
+            button("Fit", () => this.fit(true)),
+            this.measureButton,
+            this.criticalButton,
+            this.orderChoice(),
+            legend(),
+            keysMenu(),
+        );
+    }
+
+    orderChoice() {
+        const orders = [
+            ["recorded", "as recorded"],
+            ["name", "by name"],
+            ["time", "by time"],
+        ];
+        const select = el(
+            "select",
+            { id: "row-order", onchange: () => this.gutter.arrange(select.value) },
+            orders.map(([value, text]) => el("option", { value }, text)),
+        );
+        return el("span", null, el("label", { for: "row-order" }, "Rows "), select);
+    }
+
+    toggleCritical() {
+        this.painter.showCritical = !this.painter.showCritical;
+        this.criticalButton.setAttribute("aria-pressed", String(this.painter.showCritical));
+        this.draw();
+    }
+
+    toggleMeasure() {
+        this.measuring = !this.measuring;
+        this.measureButton.setAttribute("aria-pressed", String(this.measuring));
+        if (!this.measuring) this.measure(null);
+    }
+
+    // stretch: {from, to}, or null for none.
+    measure(stretch) {
+        this.measured = stretch && {
+            from: Math.min(stretch.from, stretch.to),
+            to: Math.max(stretch.from, stretch.to),
+        };
+        this.draw();
+        this.describeSoon();
+    }
+
+    // ---- Search ----
+
+    newSearch() {
+        const text = this.search.value.trim();
+        this.matches = text ? matchingKinds(this.timeline, text) : null;
+        this.found = text ? countMatches(this.timeline, this.matches) : 0;
+        this.status.textContent = text ? `${formatCount(this.found)} found` : "";
+        this.draw();
+    }
+
+    jump(direction) {
+        if (!this.matches) return this.search.focus();
+        const time = this.selected === NONE ? this.view.from : this.timeline.begin[this.selected];
+        const found = nextMatch(this.timeline, this.matches, time, this.selected, direction);
+        if (found === NONE) {
+            this.status.textContent =
+                `${direction > 0 ? "none further on" : "none before"}, ` +
+                `${formatCount(this.found)} found`;
+            return;
+        }
+        const rank = rankOf(this.timeline, this.matches, found);
+        this.status.textContent = `${formatCount(rank)} of ${formatCount(this.found)}`;
+        this.show(found);
+    }
+}

@@ -1,5 +1,12 @@
 // Findings as cards: what it is, what it rests on, what it would gain, what to do.
 
+import { el, facts } from "../base/dom.js";
+import { formatCount, formatNumber, formatPercent, formatTime } from "../base/format.js";
+import { dataTable } from "../base/table.js";
+import { titleOf } from "../base/words.js";
+import { iterationRows } from "./iterations.js";
+import { nameLink, showRow, usualMoment } from "./links.js";
+
 const METHODS = {
     replay: "by replay",
     replay_bounded: "by replay, bounded",
@@ -21,18 +28,14 @@ const REASONS_NOT_TRIED = {
 function iterationLink(number, text, context) {
     const row = context.iterations[number - 1];
     if (!row) return text;
-    return el(
-        "button",
-        { type: "button", class: "link", onclick: () => showRow(row, context) },
+    return el("button", { type: "button", class: "link", onclick: () => showRow(row, context) },
         text,
     );
 }
 
 function adviceLine(line, context) {
     const text = line.iteration ? iterationLink(line.iteration, line.text, context) : line.text;
-    return el(
-        "li",
-        null,
+    return el("li", null,
         text,
         line.name ? [" ", nameLink(line.name, context.moment, context)] : null,
     );
@@ -45,31 +48,23 @@ function adviceCaller(caller) {
     const file = caller.file ? caller.file.replace(/.*\//, "") : "";
     const place = caller.line ? `${file}:${caller.line}` : file;
     const part = PARTS[caller.part] || "in";
-    return el(
-        "li",
-        { title: caller.file || "" },
+    return el("li", { title: caller.file || "" },
         `${formatPercent(caller.percent)} ${part} ${caller.function || ""} (${place})`,
     );
 }
 
-function finding(item, index, advice, context, id = "finding") {
+export function finding(item, index, advice, context, id = "finding") {
     const title = `${id}-${index + 1}`;
-    return el(
-        "li",
-        { class: "finding", "aria-labelledby": title },
+    return el("li", { class: "finding", "aria-labelledby": title },
         el("h2", { id: title }, `${index + 1}. ${item.title}`),
-        el(
-            "p",
-            { class: "gain" },
+        el("p", { class: "gain" },
             item.certainty === "bound" ? "at most " : null,
             el("b", null, `−${formatTime(item.gain_ns)}`),
             ` of ${formatTime(advice.step_p50_ns)}, ${formatPercent(item.gain_percent)}`,
         ),
         el("p", null, item.evidence),
         item.lines.length
-            ? el(
-                  "ul",
-                  null,
+            ? el("ul", null,
                   item.lines.map((line) => adviceLine(line, context)),
               )
             : null,
@@ -81,9 +76,7 @@ function finding(item, index, advice, context, id = "finding") {
             ["Gain", `${CERTAINTIES[item.certainty]}, ${METHODS[item.method] || item.method}`],
             ["It assumes", item.assumes],
         ]),
-        el(
-            "details",
-            null,
+        el("details", null,
             el("summary", null, "The numbers of an iteration"),
             facts(
                 Object.entries(item.numbers).map(([key, value]) => [
@@ -109,15 +102,13 @@ function notTried(rules) {
     ];
 }
 
-function adviseView(advice, documents, options) {
+export function adviseView(advice, documents, options) {
     const moment = usualMoment(documents, options);
     const context = { ...options, moment, iterations: iterationRows(documents.iterations) };
     const { findings, judged, iterations } = advice;
     const median = documents.iters?.median;
     return [
-        el(
-            "p",
-            { class: "note" },
+        el("p", { class: "note" },
             findings.length
                 ? "Estimates stand before bounds. Each gain is of its change alone: gains do not " +
                       "add up. "
@@ -128,9 +119,7 @@ function adviseView(advice, documents, options) {
             advice.framework ? `Framework, by the names of kernels: ${advice.framework}. ` : null,
             median ? iterationLink(median, "Show the median iteration", context) : null,
         ),
-        el(
-            "ol",
-            { class: "findings" },
+        el("ol", { class: "findings" },
             findings.map((item, index) => finding(item, index, advice, context)),
         ),
         notTried(advice.not_tried),

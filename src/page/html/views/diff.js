@@ -1,6 +1,17 @@
 // The page of `miniprof diff --html`: what `miniprof diff --json` says, with the latencies of both
 // sides beside it. Its views take the place of those of a trace.
 
+import { isNothing } from "../base/data.js";
+import { el, note, plainTable } from "../base/dom.js";
+import {
+    formatCount, formatTime, formatWithin, placesWithin, signedPercent,
+} from "../base/format.js";
+import { dataTable } from "../base/table.js";
+import {
+    SIDES, effectBars, iterationsOfBoth, latencyCharts, partEffects, positionsView, quantitiesView,
+    rowEffects, rowsView, runRows, scaleOf, share,
+} from "./diff_rows.js";
+
 const FACTS = [
     ["gpu", "GPU"],
     ["host", "Host"],
@@ -28,7 +39,7 @@ const WAYS = {
     whole: "one a trace, the whole of it",
 };
 
-function isComparison(documents) {
+export function isComparison(documents) {
     return Boolean(documents.diff && documents.latencies);
 }
 
@@ -39,11 +50,11 @@ function sideName(side) {
     return runs.length === 1 ? runs[0].file : `${runs[0].file} and ${runs.length - 1} more`;
 }
 
-function comparisonName({ diff }) {
+export function comparisonName({ diff }) {
     return `${sideName(diff.a)} against ${sideName(diff.b)}`;
 }
 
-function comparisonWarning({ diff }) {
+export function comparisonWarning({ diff }) {
     return SIDES.flatMap((side) =>
         diff[side].runs
             .filter((run) => !run.whole)
@@ -113,12 +124,8 @@ function samplesWords({ samples, low_ns, a, b }) {
 function verdictOf(diff) {
     const { iterations } = diff;
     const allowed = allowedWords(iterations);
-    return el(
-        "div",
-        { class: `verdict ${iterations.failed ? "failed" : ""}` },
-        el(
-            "p",
-            null,
+    return el("div", { class: `verdict ${iterations.failed ? "failed" : ""}` },
+        el("p", null,
             el("strong", null, VERDICTS[iterations.change]),
             `: latency of B minus that of A ${latencyWords(iterations)}.`,
         ),
@@ -127,9 +134,7 @@ function verdictOf(diff) {
 }
 
 function sideCards({ a, b }) {
-    return el(
-        "ul",
-        { class: "cards" },
+    return el("ul", { class: "cards" },
         [
             ["p50_ns", "P50"],
             ["mean_ns", "mean"],
@@ -137,14 +142,10 @@ function sideCards({ a, b }) {
         ].map(([key, title]) => {
             const [before, after] = [Number(a[key]), Number(b[key])];
             const percent = share(after - before, before);
-            return el(
-                "li",
-                { class: "card" },
+            return el("li", { class: "card" },
                 el("b", null, `A ${formatTime(before)}`),
                 el("b", null, `B ${formatTime(after)}`),
-                el(
-                    "span",
-                    null,
+                el("span", null,
                     `latency, ${title}${percent === null ? "" : `: ${signedPercent(percent)}`}`,
                 ),
             );
@@ -221,14 +222,10 @@ function effectsOf(diff) {
 
 function comparisonView(documents) {
     const { diff, latencies } = documents;
-    return el(
-        "div",
-        null,
+    return el("div", null,
         verdictOf(diff),
         sideCards(diff.iterations),
-        el(
-            "div",
-            { class: "notes" },
+        el("div", { class: "notes" },
             comparisonNotes(documents).map((text) => note(text)),
         ),
         latencyCharts(latencies, diff.iterations),
@@ -244,7 +241,7 @@ function comparisonView(documents) {
 // ---- Views ----
 
 // [id, title, how it is made] of each view.
-function comparisonViews(documents) {
+export function comparisonViews(documents) {
     const { diff } = documents;
     const views = [
         ["comparison", "Comparison", () => comparisonView(documents)],

@@ -1,7 +1,14 @@
 // The pictures and tables of a comparison (src/page/diff.h): latencies of both sides one by one and
 // by rank, what has the greatest effect, and rows of `miniprof diff --json` by what became of them.
 
-const SIDES = ["a", "b"];
+import { makeChart } from "../base/charts.js";
+import { isNothing } from "../base/data.js";
+import { el, note, plainTable, replaceContent } from "../base/dom.js";
+import { formatCount, formatTick, signedPercent, signedTime, unitOf } from "../base/format.js";
+import { dataTable } from "../base/table.js";
+import { namesApart } from "../base/words.js";
+
+export const SIDES = ["a", "b"];
 const SIDE_COLORS = { a: "--accent", b: "--wait" };
 const EFFECT_ROWS = 15;
 
@@ -10,7 +17,7 @@ function numberOf(value) {
     return isNothing(value) ? null : Number(value);
 }
 
-function share(part, whole) {
+export function share(part, whole) {
     return whole > 0 ? (part / whole) * 100 : null;
 }
 
@@ -99,11 +106,9 @@ function rankChart(latencies, scale) {
 }
 
 // Both charts, and a choice of their scale.
-function latencyCharts(latencies, iterations) {
+export function latencyCharts(latencies, iterations) {
     const pairs = [timeScale(), relativeScale(iterations)].map((scale, index) =>
-        el(
-            "div",
-            { class: "columns", hidden: index > 0 },
+        el("div", { class: "columns", hidden: index > 0 },
             eachChart(latencies, scale),
             rankChart(latencies, scale),
         ),
@@ -116,9 +121,7 @@ function latencyCharts(latencies, iterations) {
         },
         ["time", "percent of the side's P50"].map((text) => el("option", null, text)),
     );
-    return el(
-        "div",
-        null,
+    return el("div", null,
         el("div", { class: "tools" }, el("label", { for: "latency-scale" }, "Latency as"), select),
         pairs,
     );
@@ -159,14 +162,14 @@ function greatest(effects) {
     return effects.sort((x, y) => Math.abs(y.value) - Math.abs(x.value)).slice(0, EFFECT_ROWS);
 }
 
-function rowEffects(rows) {
+export function rowEffects(rows) {
     return greatest(
         rows.filter(({ change }) => change !== "unchanged" && change !== "unknown").map(effectOf),
     );
 }
 
 // The parts that add up to the latency (docs/iterations.md): their differences to its difference.
-function partEffects({ quantities, iterations }) {
+export function partEffects({ quantities, iterations }) {
     const usual = Number(iterations.a.mean_ns);
     const isPart = ({ quantity }) => /^(busy|others|idle_.+)_ns$/.test(quantity);
     const effectOfPart = ({ name, difference }) => {
@@ -184,7 +187,7 @@ function partEffects({ quantities, iterations }) {
 }
 
 // The greatest of all effects that a view shows: its bars share one scale.
-function scaleOf(...lists) {
+export function scaleOf(...lists) {
     return Math.max(
         ...lists
             .flat()
@@ -202,23 +205,19 @@ function effectBar({ value, low, high }, most) {
         element.style.width = `${Math.abs(to - from).toFixed(2)}%`;
         return element;
     };
-    return el(
-        "div",
-        { class: "effect" },
+    return el("div", { class: "effect" },
         box(value > 0 ? "effect-bar slower" : "effect-bar faster", 50, place(value)),
         low === null ? null : box("effect-range", place(low), place(high)),
     );
 }
 
 // `words`: what stands behind the difference; `most`: scaleOf.
-function effectBars(title, words, effects, most) {
+export function effectBars(title, words, effects, most) {
     if (!effects.length) return null;
     const shorts = namesApart(effects.map(({ name }) => name));
     const rowOf = (effect, index) => [
         el("th", { class: "name", scope: "row", title: effect.name }, shorts[index]),
-        el(
-            "td",
-            { class: "number" },
+        el("td", { class: "number" },
             signedTime(effect.value),
             el("span", { class: "interval" }, ` ${effect.words}`),
         ),
@@ -229,9 +228,7 @@ function effectBars(title, words, effects, most) {
         el("th", { scope: "col", class: "number" }, `B less A, ${words}`),
         el("th", { "aria-hidden": "true", class: "ways" }, "faster ← | → slower"),
     ];
-    return el(
-        "section",
-        null,
+    return el("section", null,
         el("h2", null, title),
         plainTable({ class: "bars effects", "aria-label": title }, heads, effects.map(rowOf)),
     );
@@ -260,18 +257,14 @@ function changesTable(caption, rows, isChange = (row) => row.change) {
     const content = el("div", { class: "changes" });
     const id = `changes-of-${caption.toLowerCase().replace(/\W+/g, "-")}`;
     const use = (index) => replaceContent(content, dataTable(choices[index][1], { caption }));
-    const select = el(
-        "select",
-        { id, onchange: () => use(select.selectedIndex) },
+    const select = el("select", { id, onchange: () => use(select.selectedIndex) },
         choices.map(([change, found]) =>
             el("option", null, `${change} (${formatCount(found.length)})`),
         ),
     );
     if (rows.length) use(0);
     else replaceContent(content, note("None."));
-    return el(
-        "div",
-        null,
+    return el("div", null,
         el("div", { class: "tools" }, el("label", { for: id }, "Change:"), select),
         content,
     );
@@ -294,11 +287,9 @@ function changeRow(row, counted, usual) {
     };
 }
 
-function rowsView(caption, rows, counted, diff) {
+export function rowsView(caption, rows, counted, diff) {
     const usual = Number(diff.iterations.a.mean_ns);
-    return el(
-        "div",
-        null,
+    return el("div", null,
         note("Times and counts are of an iteration, means; differences are B less A."),
         changesTable(
             caption,
@@ -307,15 +298,13 @@ function rowsView(caption, rows, counted, diff) {
     );
 }
 
-function positionsView({ diff, latencies }) {
+export function positionsView({ diff, latencies }) {
     const { a, b, kernels } = diff.positions;
     const of = (side, { run, iteration, kernels: count }) =>
         `iteration ${iteration} of run ${run} of ${side}, ${formatCount(count)} kernels`;
     const left = latencies.positions_left_out;
     const replaced = kernels.some((row) => row.change === "replaced");
-    return el(
-        "div",
-        null,
+    return el("div", null,
         note(`Kernels in the order of their launches: ${of("A", a)}, and ${of("B", b)}.`),
         left ? note(`${formatCount(left)} kernels that changed are left out.`) : null,
         changesTable(
@@ -338,7 +327,7 @@ function positionsView({ diff, latencies }) {
 }
 
 // Times and counts have different units, so they are two tables.
-function quantitiesView({ diff }) {
+export function quantitiesView({ diff }) {
     const rowOf = (row, unit) => ({
         quantity: row.name,
         change: row.change,
@@ -349,9 +338,7 @@ function quantitiesView({ diff }) {
         [`shift${unit}`]: row.shift,
     });
     const isTime = (row) => unitOf(row.quantity) === "time";
-    return el(
-        "div",
-        null,
+    return el("div", null,
         note("Means of an iteration; differences are B less A."),
         ["Times", "Counts"].map((title, i) => [
             el("h2", null, title),
@@ -375,10 +362,8 @@ function eachRows({ diff, latencies }) {
     );
 }
 
-function iterationsOfBoth(documents) {
-    return el(
-        "div",
-        null,
+export function iterationsOfBoth(documents) {
+    return el("div", null,
         el("h2", null, "By rank"),
         dataTable(percentileRows(documents.latencies), { caption: "Percentiles" }),
         el("h2", null, "Each"),
@@ -386,7 +371,7 @@ function iterationsOfBoth(documents) {
     );
 }
 
-function runRows(diff) {
+export function runRows(diff) {
     return SIDES.flatMap((side) =>
         diff[side].runs.map((run, index) => ({
             side: side.toUpperCase(),

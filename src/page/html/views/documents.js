@@ -1,22 +1,26 @@
 // Any JSON document as headings, facts and tables. The key of a number says what it is (format.js).
 // And what a view says of rows that the page lacks.
 
+import { isNothing, isPlain, isTable } from "../base/data.js";
+import { el, facts } from "../base/dom.js";
+import { formatCount, unitOf } from "../base/format.js";
+import { dataTable, isLabel, textOf } from "../base/table.js";
+import { titleOf } from "../base/words.js";
+
 const DEEPEST = 6;
 const MAX_PARTS = 8;
 
 // What every document says of the trace stands at its end.
 const COMMON = new Set(["pid", "command", "ranges", "range", "quality", "flight"]);
 
-function renderWhole(value, options) {
+export function renderWhole(value, options) {
     const entries = Object.entries(value);
     const common = Object.fromEntries(entries.filter(([key]) => COMMON.has(key)));
     const own = Object.fromEntries(entries.filter(([key]) => !COMMON.has(key)));
     if (value.note || !Object.keys(common).includes("pid")) return renderDocument(value, options);
     return [
         ...renderDocument(own, options),
-        el(
-            "details",
-            null,
+        el("details", null,
             el("summary", null, "What it rests on"),
             renderDocument(common, options, 1),
         ),
@@ -186,14 +190,12 @@ const LEFT_OUT = {
     memory_lines: ["devices and pools", "the first ones"],
 };
 
-function leftOutNotes(documents, ...keys) {
+export function leftOutNotes(documents, ...keys) {
     return keys
         .map((key) => [LEFT_OUT[key], documents.left_out?.[key]])
         .filter(([, rows]) => rows)
         .map(([[what, which], { shown, all }]) =>
-            el(
-                "p",
-                { class: "note left-out" },
+            el("p", { class: "note left-out" },
                 `Of ${formatCount(all)} ${what} this page has ${formatCount(shown)}: ${which}.`,
             ),
         );

@@ -1,6 +1,16 @@
 // Iterations: those that `iters` found, or the instances of an NVTX range or graph launch, as a plot
 // of their lengths and a table; either leads to the time line.
 
+import { makeChart } from "../base/charts.js";
+import { isNothing } from "../base/data.js";
+import { card, el, facts, replaceContent, swatch } from "../base/dom.js";
+import { formatCount, formatPercent, formatTick, formatTime } from "../base/format.js";
+import { dataTable } from "../base/table.js";
+import { titleOf } from "../base/words.js";
+import { endOf, nameIndexOf, stretchesOf } from "../timeline/events.js";
+import { leftOutNotes, renderWhole } from "./documents.js";
+import { showRow } from "./links.js";
+
 // Names of which there are several events, in the rows of `kind` tracks; most time first.
 function repeatedNames(timeline, process, kind, categories) {
     const sums = new Map();
@@ -29,7 +39,7 @@ function instancesOf(timeline, process, kind, name) {
 }
 
 // Columns and rows as objects.
-function iterationRows(found) {
+export function iterationRows(found) {
     return (found?.rows || []).map((row) =>
         Object.fromEntries(found.columns.map((key, index) => [key, row[index]])),
     );
@@ -138,17 +148,12 @@ function latencyCards(iters) {
         ["max", "longest"],
         ["mean", "mean"],
     ];
-    return el(
-        "ul",
-        { class: "cards" },
+    return el("ul", { class: "cards" },
         card(formatCount(iters.count), "iterations"),
         times.map(([key, title]) => card(formatTime(latency[key]), `latency, ${title}`)),
         isNothing(iters.throughput_per_second)
             ? null
-            : card(
-                  formatCount(iters.throughput_per_second),
-                  "iterations a second",
-              ),
+            : card(formatCount(iters.throughput_per_second), "iterations a second"),
         card(formatTime(iters.outlier_limit_ns), "and longer: outliers"),
     );
 }
@@ -168,7 +173,7 @@ function outlierTable({ outliers }, rows, options) {
 }
 
 // Outliers in a colour of their own; a click shows that iteration.
-function iterationsChart(rows, slow, options, plain) {
+export function iterationsChart(rows, slow, options, plain) {
     const lengths = rows.map((row) => Number(row.latency_ns));
     const isSlow = (index) => slow.has(rows[index].iteration);
     return lengthChart(
@@ -204,13 +209,11 @@ function renderFound(documents, options) {
 }
 
 // options as main.js has them.
-function iterationsView(documents, timeline, options) {
+export function iterationsView(documents, timeline, options) {
     const sources = iterationSources(documents, timeline, options);
     const nothing =
         documents.iters?.by === "whole"
-            ? el(
-                  "p",
-                  { class: "note" },
+            ? el("p", { class: "note" },
                   `No iterations were found: ${documents.iters.why_whole || "nothing repeats"}.`,
               )
             : null;
@@ -219,22 +222,18 @@ function iterationsView(documents, timeline, options) {
         return el("p", { class: "note" }, "The trace has no iterations: nothing repeats.");
     const content = el("div");
     const use = (index) => replaceContent(content, sources[index].render());
-    const select = el(
-        "select",
-        { id: "iterations-of", onchange: () => use(select.selectedIndex) },
+    const select = el("select", { id: "iterations-of", onchange: () => use(select.selectedIndex) },
         sources.map((source) => el("option", null, source.title)),
     );
     use(0);
-    return el(
-        "div",
-        null,
+    return el("div", null,
         nothing,
         el("div", { class: "tools" }, el("label", { for: "iterations-of" }, "Iterations:"), select),
         content,
     );
 }
 
-function hasIterations({ iters }) {
+export function hasIterations({ iters }) {
     return Boolean(iters && !iters.note && iters.by !== "whole" && iters.count);
 }
 
@@ -265,7 +264,7 @@ function latencyParts({ statistics }) {
 }
 
 // One bar of all parts in their order, and a list of them, the greatest first.
-function partsBar(iters) {
+export function partsBar(iters) {
     const parts = latencyParts(iters);
     const whole = parts.reduce((sum, { value }) => sum + value, 0);
     if (!whole) return null;
@@ -277,18 +276,12 @@ function partsBar(iters) {
         return box;
     });
     const rows = [...parts].sort((a, b) => b.value - a.value);
-    return el(
-        "section",
-        { class: "parts" },
+    return el("section", { class: "parts" },
         el("h2", null, "Where an iteration goes"),
         el("div", { class: "stack", "aria-hidden": "true" }, boxes),
-        el(
-            "ul",
-            { class: "legend" },
+        el("ul", { class: "legend" },
             rows.map(({ name, color, value }) =>
-                el(
-                    "li",
-                    null,
+                el("li", null,
                     swatch(color),
                     el("span", null, name),
                     el("b", null, formatTime(value)),

@@ -1,5 +1,9 @@
 // What leads from a view into the time line.
 
+import { isNothing, relativeTo } from "../base/data.js";
+import { el } from "../base/dom.js";
+import { NONE, endOf, firstFrom, nameIndexOf, stretchesOf } from "../timeline/events.js";
+
 function stretchOf(row, origin) {
     const begin = relativeTo(origin, row.begin_ns);
     const length = row.latency_ns ?? row.duration_ns;
@@ -37,14 +41,14 @@ function eventFrom(timeline, begin, process) {
 }
 
 // Shows a row that is a stretch of time, and selects what it is of.
-function showRow(row, { timeline, origin, process, show }) {
+export function showRow(row, { timeline, origin, process, show }) {
     const stretch = stretchOf(row, origin);
     const event = eventFrom(timeline, stretch.begin, process);
     show(event === NONE ? stretch : { ...stretch, event });
 }
 
 // A name as a link to its first event from a moment on; text where the time line has none.
-function nameLink(name, from, { timeline, process, show }) {
+export function nameLink(name, from, { timeline, process, show }) {
     if (!timeline || !timeline.names.some(([, text]) => text === name))
         return el("code", null, name);
     const go = () => {
@@ -60,7 +64,7 @@ function nameLink(name, from, { timeline, process, show }) {
 }
 
 // The begin of the median iteration, in the page's time; 0 if the page does not have it.
-function usualMoment({ iters, iterations }, { origin }) {
+export function usualMoment({ iters, iterations }, { origin }) {
     const row = iterations?.rows?.[iters?.median - 1];
     return row ? relativeTo(origin, row[iterations.columns.indexOf("begin_ns")]) : 0;
 }

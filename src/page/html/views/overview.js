@@ -1,6 +1,18 @@
 // The first view answers what is wrong: how long an iteration takes, where it goes, what would make
 // it shorter, which kernels are hot, and whether the recording can be trusted.
 
+import { bars } from "../base/charts.js";
+import { isNothing } from "../base/data.js";
+import { card, el } from "../base/dom.js";
+import {
+    formatBytes, formatCount, formatPercent, formatTime, formatWithin,
+} from "../base/format.js";
+import { namesApart } from "../base/words.js";
+import { stretchesOf } from "../timeline/events.js";
+import { leftOutNotes } from "./documents.js";
+import { hasIterations, iterationRows, iterationsChart, partsBar } from "./iterations.js";
+import { busyChart } from "./usage.js";
+
 const TOP_FINDINGS = 5;
 const TOP_KERNELS = 12;
 
@@ -24,21 +36,15 @@ function gapWords(advise) {
 function headline({ advise, iters }, openView) {
     const [first] = advise?.findings || [];
     if (!first)
-        return el(
-            "p",
-            { class: "headline fine" },
+        return el("p", { class: "headline fine" },
             advise?.note || gapWords(advise) || "No rule found anything that costs time.",
         );
     const gain = isNothing(first.gain_percent) ? "" : ` (${formatPercent(first.gain_percent)})`;
     const bound = first.certainty === "bound" ? "at most " : "";
     const what = iters?.by === "whole" ? "the recording" : "an iteration";
-    return el(
-        "p",
-        { class: "headline" },
+    return el("p", { class: "headline" },
         el("span", null, "What is wrong: "),
-        el(
-            "button",
-            { type: "button", class: "link", onclick: () => openView("advise") },
+        el("button", { type: "button", class: "link", onclick: () => openView("advise") },
             first.title,
         ),
         `. Mending it makes ${what} ${bound}${formatTime(first.gain_ns)} shorter${gain}.`,
@@ -106,9 +112,7 @@ function cards(documents, timeline) {
             `GPU ${device.device} busy` + (device.name ? `, ${device.name}` : ""),
         ),
     );
-    return el(
-        "ul",
-        { class: "cards" },
+    return el("ul", { class: "cards" },
         iterationCards(documents),
         busy,
         card(formatCount(tableRows(info, "kernel")), "kernels"),
@@ -121,17 +125,11 @@ function cards(documents, timeline) {
 function findingRow(item, most, openView) {
     const bar = el("div", { class: "bar" });
     bar.style.width = `${((item.gain_ns / most) * 100).toFixed(2)}%`;
-    return el(
-        "li",
-        null,
-        el(
-            "button",
-            { type: "button", class: "link", onclick: () => openView("advise") },
+    return el("li", null,
+        el("button", { type: "button", class: "link", onclick: () => openView("advise") },
             item.title,
         ),
-        el(
-            "span",
-            { class: "gain" },
+        el("span", { class: "gain" },
             `${item.certainty === "bound" ? "at most " : ""}−${formatTime(item.gain_ns)}, ` +
                 formatPercent(item.gain_percent),
         ),
@@ -144,13 +142,9 @@ function findingsPart({ advise }, openView) {
     if (!findings.length) return null;
     const most = Math.max(...findings.map(({ gain_ns: gain }) => Number(gain)), 1);
     const more = advise.findings.length - findings.length;
-    return el(
-        "section",
-        null,
+    return el("section", null,
         el("h2", null, "What would make it faster"),
-        el(
-            "ol",
-            { class: "gains" },
+        el("ol", { class: "gains" },
             findings.map((item) => findingRow(item, most, openView)),
         ),
         more > 0 ? el("p", { class: "note" }, `${more} more in the view Advice.`) : null,
@@ -163,9 +157,7 @@ function latencyPart(documents, timeline, options) {
     if (!hasIterations(documents)) return null;
     const rows = iterationRows(documents.iterations);
     const slow = new Set(documents.iters.outliers.map(({ iteration }) => iteration));
-    return el(
-        "section",
-        null,
+    return el("section", null,
         el("h2", null, "Latency of each iteration; click on one to see it"),
         iterationsChart(rows, slow, options, true),
         leftOutNotes(documents, "iterations"),
@@ -182,12 +174,14 @@ function hotKernels({ summary }) {
     const rows = kernels.map((row, i) => ({ ...row, short: names[i] }));
     return bars(
         "Hot kernels",
-        rows.slice(0, TOP_KERNELS).map((row) => ({
-            name: row.name,
-            short: row.short,
-            value: Number(row.total_ns),
-            text: `${formatTime(Number(row.total_ns))}, ${formatPercent(Number(row.percent))}`,
-        })),
+        rows
+            .slice(0, TOP_KERNELS)
+            .map((row) => ({
+                name: row.name,
+                short: row.short,
+                value: Number(row.total_ns),
+                text: `${formatTime(Number(row.total_ns))}, ${formatPercent(Number(row.percent))}`,
+            })),
     );
 }
 
@@ -221,20 +215,14 @@ function qualityLines({ info, iters, deps, timeline }) {
 
 function qualityPart(documents) {
     const { info } = documents;
-    return el(
-        "section",
-        null,
+    return el("section", null,
         el("h2", null, "Quality of the recording"),
-        el(
-            "ul",
-            { class: "quality" },
+        el("ul", { class: "quality" },
             qualityLines(documents).map(([fine, text]) =>
                 el("li", { class: fine ? "fine" : "doubt" }, fine ? "✓ " : "! ", text),
             ),
         ),
-        el(
-            "p",
-            { class: "note" },
+        el("p", { class: "note" },
             `${formatCount(info?.records || 0)} records in ${formatBytes(info?.bytes || 0)}.`,
         ),
     );
@@ -243,33 +231,25 @@ function qualityPart(documents) {
 // ---- The view ----
 
 // options as main.js has them.
-function overviewView(documents, timeline, options) {
+export function overviewView(documents, timeline, options) {
     const { openView } = options;
-    return el(
-        "div",
-        { class: "overview" },
+    return el("div", { class: "overview" },
         headline(documents, openView),
         cards(documents, timeline),
         leftOutNotes(documents, "overview"),
         hasIterations(documents)
             ? partsBar(documents.iters)
-            : el(
-                  "p",
-                  { class: "note" },
+            : el("p", { class: "note" },
                   documents.iters?.note
                       ? `Iterations are not known: ${documents.iters.note}.`
                       : `No iterations were found: ${documents.iters?.why_whole || "nothing repeats"}.`,
               ),
-        el(
-            "div",
-            { class: "columns" },
+        el("div", { class: "columns" },
             findingsPart(documents, openView),
             latencyPart(documents, timeline, options),
         ),
         stretchesOf(timeline, options.process).some(({ kind }) => kind === "work")
-            ? el(
-                  "section",
-                  null,
+            ? el("section", null,
                   el("h2", null, "Kernels and copies at once; click to see when"),
                   busyChart(timeline, options.process, options.show),
               )

@@ -1,19 +1,13 @@
 // Several processes: a row for each, and what each of their GPUs did. If they are ranks of a job: its
 // findings, and what each rank does on the critical path of all.
 
-// The time line of a process, for joinTimelines; null where the page has none.
-function timelineOf(list, process, { summary }) {
-    const meta = list.find(({ id }) => id === "timeline")?.value;
-    const blob = byId(summary ? `blob-p${process + 1}_timeline` : "blob-timeline");
-    if (!meta?.tracks || !blob) return null;
-    const peers = list.find(({ id }) => id === "peers")?.value;
-    const row = summary?.processes[process];
-    return {
-        timeline: makeTimeline(meta, decodeBase64(blob.textContent), peers),
-        label: row?.process || "",
-        offset_ns: row?.offset_ns || 0,
-    };
-}
+import { isNothing, meanOf } from "../base/data.js";
+import { el } from "../base/dom.js";
+import { formatCount, formatTime } from "../base/format.js";
+import { dataTable } from "../base/table.js";
+import { titleOf } from "../base/words.js";
+import { finding } from "./advise.js";
+import { hasIterations } from "./iterations.js";
 
 function processRow(row, list, number) {
     const documents = Object.fromEntries(list.map((doc) => [doc.id, doc.value]));
@@ -39,18 +33,14 @@ function processRow(row, list, number) {
     };
 }
 
-function processesView(page) {
+export function processesView(page) {
     const { summary, processes } = page.parts;
     const rows = summary.processes.map((row, i) => processRow(row, processes[i] || [], i));
     const left = summary.left_out || 0;
-    return el(
-        "div",
-        null,
+    return el("div", null,
         el("p", { class: "note" }, summary.clocks),
         left
-            ? el(
-                  "p",
-                  { class: "note left-out" },
+            ? el("p", { class: "note left-out" },
                   `Of ${formatCount(left + rows.length)} processes this page has ` +
                       `${formatCount(rows.length)}: the first ones.`,
               )
@@ -66,9 +56,7 @@ function processesView(page) {
                 },
             },
         ),
-        el(
-            "p",
-            { class: "note" },
+        el("p", { class: "note" },
             "A name leads to the overview of that process. The time line has all of them.",
         ),
     );
@@ -82,17 +70,13 @@ function jobFindings(advice) {
         return el("p", { class: "note" }, advice ? `No findings: ${advice.note}` : "No findings.");
     const { findings, iterations, step_mean_ns: step } = advice;
     return [
-        el(
-            "p",
-            { class: "note" },
+        el("p", { class: "note" },
             findings.length
                 ? "Each gain is of its change alone: gains do not add up. "
                 : "No findings: no rank keeps the others waiting. ",
             `Judged: ${formatCount(iterations)} iterations, ${formatTime(step)} from one to the next.`,
         ),
-        el(
-            "ol",
-            { class: "findings" },
+        el("ol", { class: "findings" },
             findings.map((item, index) =>
                 finding(item, index, { step_p50_ns: step }, { iterations: [] }, "job-finding"),
             ),
@@ -117,12 +101,10 @@ function rowsOfPath({ rows, parts }) {
         .sort((a, b) => b.critical_ns - a.critical_ns);
 }
 
-function jobView({ deps, advice }) {
+export function jobView({ deps, advice }) {
     if (deps.note) return el("p", { class: "note" }, deps.note);
     const { by_rank: ranks, path_changes: changes, window_ns: window } = deps;
-    return el(
-        "div",
-        null,
+    return el("div", null,
         el("h2", null, "What to change"),
         jobFindings(advice),
         el("h2", null, "Who waits for whom"),
@@ -134,9 +116,7 @@ function jobView({ deps, advice }) {
             })),
             { caption: "Ranks" },
         ),
-        el(
-            "p",
-            { class: "note" },
+        el("p", { class: "note" },
             `The critical path of ${formatTime(window)} goes from one rank to another ` +
                 `${formatCount(changes)} times. The time line shows it. While a kernel of NCCL ` +
                 "waits for peers, it is no work: the path leads through the rank that came last.",

@@ -1,5 +1,13 @@
 // What nests: the tree of `miniprof stacks` as a flame graph, and layers as lists that open.
 
+import { hashOf, isNothing } from "../base/data.js";
+import { debounced, el, facts, hideTip, plainTable, replaceContent, showTip } from "../base/dom.js";
+import { formatCount, formatNumber, formatPercent, formatTime } from "../base/format.js";
+import { dataTable } from "../base/table.js";
+import { MAX_LISTED } from "../timeline/details.js";
+import { leftOutNotes, renderWhole } from "./documents.js";
+import { nameLink, usualMoment } from "./links.js";
+
 // ---- Stacks ----
 //
 // A box for each frame below its caller, as wide as what it weighs. Boxes that would be narrower than
@@ -83,9 +91,7 @@ class FlameGraph {
         });
         this.details = el("div", { class: "details" });
         const weight = el("label", { for: "flame-weight" }, "Width ");
-        this.element = el(
-            "section",
-            { class: "flame" },
+        this.element = el("section", { class: "flame" },
             el("div", { class: "tools" }, weight, this.choice, this.filter, this.count),
             this.boxes,
             this.details,
@@ -150,7 +156,8 @@ class FlameGraph {
         const focused = this.boxes.contains(document.activeElement);
         this.places = new Map();
         this.rows = [];
-        for (let node = this.zoomed.caller; node; node = node.caller) this.put(node, 0, 1, "around");
+        for (let node = this.zoomed.caller; node; node = node.caller)
+            this.put(node, 0, 1, "around");
         this.putAll(this.zoomed, 0, 1);
         if (!this.places.has(this.selected)) this.selected = this.zoomed;
         this.places.get(this.selected).tabIndex = 0;
@@ -200,9 +207,7 @@ class FlameGraph {
         const callers = [];
         for (let at = node.caller; at; at = at.caller) callers.push(at);
         const link = (other) =>
-            el(
-                "button",
-                { type: "button", class: "link code", onclick: () => this.zoom(other) },
+            el("button", { type: "button", class: "link code", onclick: () => this.zoom(other) },
                 other.row.frame,
             );
         const heads = ["Weight", "With all it called", "Itself"];
@@ -215,11 +220,15 @@ class FlameGraph {
                 this.weights.map(([key, words]) => [
                     el("th", { scope: "row" }, words),
                     el("td", { class: "number" }, this.words(node, key)),
-                    el("td", { class: "number" }, formatNumber(key, this.value(node, `self_${key}`))),
+                    el("td", { class: "number" },
+                        formatNumber(key, this.value(node, `self_${key}`)),
+                    ),
                 ]),
             ),
             callers.length ? el("h3", null, "Called from") : null,
-            el("ul", null, callers.slice(0, MAX_LISTED).map((at) => el("li", null, link(at)))),
+            el("ul", null,
+                callers.slice(0, MAX_LISTED).map((at) => el("li", null, link(at))),
+            ),
         ];
     }
 
@@ -287,7 +296,7 @@ function rowsOfLines({ rows, samples }) {
     return samples ? rows : rows.map(({ sampled_ns, self_sampled_ns, ...row }) => row);
 }
 
-function flameView(value, documents, options) {
+export function flameView(value, documents, options) {
     if (!value.tree) return renderWhole(value, options);
     const { tree, rows, stacks, ...others } = value;
     return [
@@ -308,15 +317,11 @@ function layerSummary(layer, context) {
     const bar = el("span", { class: "bar", "aria-hidden": "true" });
     bar.style.width = `${Math.max(0, Math.min(100, layer.percent)).toFixed(2)}%`;
     const calls = layer.calls === 1 ? "1 call" : `${formatCount(layer.calls)} calls`;
-    return el(
-        "span",
-        { class: "layer" },
+    return el("span", { class: "layer" },
         layer.name === null
             ? el("i", null, "outside of all ranges")
             : nameLink(layer.name, context.moment, context),
-        el(
-            "span",
-            { class: "figures" },
+        el("span", { class: "figures" },
             `${formatTime(layer.total_ns)}, ${formatPercent(layer.percent)}, ${calls}` +
                 (isNothing(layer.p50_ns) ? "" : `, P50 ${formatTime(layer.p50_ns)}`) +
                 (layer.mark ? `, ${layer.mark}` : ""),
@@ -329,9 +334,7 @@ function layerItem(layer, inside, context) {
     const below = inside.get(layer.id);
     const summary = layerSummary(layer, context);
     if (!below) return el("li", null, summary);
-    const list = el(
-        "ul",
-        { hidden: layer.depth > OPEN_DEPTH },
+    const list = el("ul", { hidden: layer.depth > OPEN_DEPTH },
         below.map((other) => layerItem(other, inside, context)),
     );
     return el("li", null, layerToggle(layer, list), summary, list);
@@ -361,21 +364,17 @@ function layerTree(layers, context) {
     const inside = new Map();
     for (const layer of layers)
         inside.set(layer.parent, [...(inside.get(layer.parent) || []), layer]);
-    return el(
-        "ul",
-        { class: "tree", "aria-label": "Layers by nesting" },
+    return el("ul", { class: "tree", "aria-label": "Layers by nesting" },
         (inside.get(null) || []).map((layer) => layerItem(layer, inside, context)),
     );
 }
 
-function layersView(value, documents, options) {
+export function layersView(value, documents, options) {
     const context = { ...options, moment: usualMoment(documents, options) };
     const notes = leftOutNotes(documents, "layers", "positions", "layer_work");
     if (value.by === "position")
         return [
-            el(
-                "p",
-                { class: "note" },
+            el("p", { class: "note" },
                 value.has_ranges
                     ? "What the NVTX ranges launched is not known"
                     : "No NVTX ranges in the trace",

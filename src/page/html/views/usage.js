@@ -1,5 +1,12 @@
 // What a process used over the recording: kernels and copies at once, and memory by device and pool.
 
+import { makeChart } from "../base/charts.js";
+import { isNothing, isPlain, relativeTo } from "../base/data.js";
+import { el } from "../base/dom.js";
+import { formatByteTick, formatTick } from "../base/format.js";
+import { categoryOf, endOf, stretchesOf } from "../timeline/events.js";
+import { leftOutNotes, renderWhole } from "./documents.js";
+
 const BUSY_BINS = 400;
 
 // Adds the time of an event to the bins it touches.
@@ -13,7 +20,7 @@ function addToBins(bins, begin, end, binLength) {
 }
 
 // On average over each bin.
-function busyChart(timeline, process, show) {
+export function busyChart(timeline, process, show) {
     const binLength = Math.max(1, timeline.span / BUSY_BINS);
     const kernels = new Float64Array(BUSY_BINS);
     const copies = new Float64Array(BUSY_BINS);
@@ -110,7 +117,7 @@ function memoryCharts({ start_ns: start, time_ns: offsets, lines }, { origin, sh
     );
 }
 
-function memoryView(memory, documents, options) {
+export function memoryView(memory, documents, options) {
     const lines = documents.memory_lines;
     const { start_ns: start, ...tables } = memory;
     return [
