@@ -1,8 +1,8 @@
 // Puts the views together: tabs, theme, processes, and what leads from one view to another.
 
 import { charts, redrawCharts } from "./base/charts.js";
-import { isNothing, readParts, relativeTo } from "./base/data.js";
-import { append, byId, debounced, el, hideTip } from "./base/dom.js";
+import { documentsOf, isNothing, readParts, relativeTo } from "./base/data.js";
+import { append, button, byId, choice, debounced, el, hideTip, note } from "./base/dom.js";
 import { formatCount } from "./base/format.js";
 import { printTables } from "./base/table.js";
 import { NONE, joinTimelines, timelineOf, trackOf } from "./timeline/events.js";
@@ -25,6 +25,7 @@ import { memoryView } from "./views/usage.js";
 // weight and two boxes: #stacks&weight=2&zoom=3&node=5. Going back, reloading and sending the
 // address all lead to the same place.
 
+/** @returns {Address} */
 function readAddress() {
     const [view, ...parts] = location.hash.replace(/^#/, "").split("&");
     const params = {};
@@ -50,16 +51,8 @@ function writeAddress({ view, ...params }, isNew) {
 }
 
 // Documents that views of others show.
-const ELSEWHERE = new Set([
-    "overview",
-    "timeline",
-    "iters",
-    "iterations",
-    "memory_lines",
-    "counter_lines",
-    "left_out",
-    "peers",
-]);
+const ELSEWHERE = new Set(["overview", "timeline", "iters", "iterations", "memory_lines",
+    "counter_lines", "left_out", "peers"]);
 
 // Views of documents that are more than tables.
 const VIEWS = { advise: adviseView, layers: layersView, memory: memoryView, stacks: flameView };
@@ -90,7 +83,7 @@ class Page {
     useProcess(number) {
         this.process = this.parts.processes[number] ? number : 0;
         this.list = this.parts.processes[this.process] || [];
-        this.documents = Object.fromEntries(this.list.map((doc) => [doc.id, doc.value]));
+        this.documents = documentsOf(this.list);
     }
 
     readTimeline() {
@@ -104,20 +97,14 @@ class Page {
     buildProcesses() {
         const { summary } = this.parts;
         if (!summary) return;
-        const select = el(
-            "select",
-            {
-                id: "process",
-                onchange: () => {
-                    this.changeProcess(select.selectedIndex);
-                    this.remember(true);
-                },
-            },
-            summary.processes.map(({ process }) => el("option", null, process)),
-        );
+        const names = summary.processes.map(({ process }) => process);
+        const { select, parts } = choice("process", "Process ", names, (index) => {
+            this.changeProcess(index);
+            this.remember(true);
+        });
         select.selectedIndex = this.process;
         this.processChoice = select;
-        byId("theme").before(el("span", null, el("label", { for: "process" }, "Process "), select));
+        byId("theme").before(el("span", null, parts));
     }
 
     changeProcess(number) {
@@ -163,8 +150,7 @@ class Page {
     render(id) {
         const value = this.documents[id];
         const options = this.options();
-        if (!value || value.stacks === false)
-            return el("p", { class: "note" }, "This process has nothing of it.");
+        if (!value || value.stacks === false) return note("This process has nothing of it.");
         if (VIEWS[id] && !value.note) return VIEWS[id](value, this.documents, options);
         return [leftOutNotes(this.documents, id), renderWhole(value, options)];
     }
@@ -259,19 +245,13 @@ class Page {
     // shared: whether the view is of all processes.
     addView(id, title, make, shared = false) {
         const index = this.views.length;
-        const tab = el(
-            "button",
-            {
-                type: "button",
-                role: "tab",
-                id: `tab-${id}`,
-                "aria-controls": `view-${id}`,
-                "aria-selected": "false",
-                tabindex: "-1",
-                onclick: () => this.visit(id),
-            },
-            title,
-        );
+        const tab = button(title, () => this.visit(id), {
+            role: "tab",
+            id: `tab-${id}`,
+            "aria-controls": `view-${id}`,
+            "aria-selected": "false",
+            tabindex: "-1",
+        });
         const panel = el("section", {
             role: "tabpanel",
             id: `view-${id}`,

@@ -2,7 +2,7 @@
 // coloured cell.
 
 import { isNothing, lastAtMost } from "./data.js";
-import { cssColor, el, plainTable, replaceContent } from "./dom.js";
+import { cssColor, el, plainTable, replaceContent, section } from "./dom.js";
 
 // ---- Axes: which stretch of values they show, and where they have marks ----
 
@@ -244,8 +244,8 @@ export function bars(title, rows) {
         bar.style.width = ((row.value / most) * 100).toFixed(2) + "%";
         return bar;
     };
-    return el("section", null,
-        el("h2", null, title),
+    return section(
+        title,
         plainTable(
             { class: "bars", "aria-label": title },
             [],

@@ -44,14 +44,20 @@ export function hashOf(text) {
 function readDocuments() {
     return [...document.querySelectorAll('script[type="application/json"]')].map((script) => ({
         id: script.id.replace(/^doc-/, ""),
-        title: script.dataset.title,
+        title: script.getAttribute("data-title"),
         value: JSON.parse(script.textContent),
     }));
+}
+
+/** @returns {Documents} */
+export function documentsOf(list) {
+    return Object.fromEntries(list.map(({ id, value }) => [id, value]));
 }
 
 // The documents by process: {summary, processes: [documents of the first, ...]}. A page of one
 // process has no summary, and its documents have plain names; else they are called p1_overview,
 // p2_overview and so on. If the processes are ranks of one job, {job: {deps, advice}}.
+/** @returns {Parts} */
 export function readParts() {
     const all = readDocuments();
     const summary = all.find(({ id }) => id === "processes")?.value || null;
@@ -61,7 +67,7 @@ export function readParts() {
             .filter(({ id }) => id.startsWith(`p${i + 1}_`))
             .map((doc) => ({ ...doc, id: doc.id.replace(/^p\d+_/, "") })),
     );
-    const own = Object.fromEntries(all.map(({ id, value }) => [id, value]));
+    const own = documentsOf(all);
     const job = own.job ? { deps: own.job, advice: own.job_advise } : null;
     return { summary, processes, job };
 }

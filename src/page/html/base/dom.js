@@ -82,6 +82,31 @@ export function note(...text) {
     return el("p", { class: "note" }, text);
 }
 
+export function section(title, ...children) {
+    return el("section", null, el("h2", null, title), children);
+}
+
+export function button(text, onclick, attributes = {}) {
+    return el("button", { type: "button", onclick, ...attributes }, text);
+}
+
+// A button that looks like a link, since it leads somewhere in the page.
+export function link(text, onclick, attributes = {}) {
+    return button(text, onclick, { class: "link", ...attributes });
+}
+
+// A choice among texts, with its label: {select, parts}. onchange(index).
+export function choice(id, label, texts, onchange) {
+    const options = texts.map((text) => el("option", null, text));
+    const select = el("select", { id, onchange: () => onchange(select.selectedIndex) }, options);
+    return { select, parts: [el("label", { for: id }, label), select] };
+}
+
+export function searchBox(label, action) {
+    const oninput = debounced(action, 120);
+    return el("input", { type: "search", placeholder: "Search", "aria-label": label, oninput });
+}
+
 // ---- The tip beside the pointer ----
 
 export function showTip(x, y, content) {

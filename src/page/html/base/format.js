@@ -1,17 +1,29 @@
 // Numbers in words. The end of a number's key says which unit it has: _ns, _bytes, percent.
 
-const TIME_UNITS = [
-    ["s", 1e9],
-    ["ms", 1e6],
-    ["us", 1e3],
-    ["ns", 1],
+/** Unit, how many of the smallest one it has, and how many decimals a whole number has in it.
+ * @typedef {[unit: string, scale: number, decimals?: number]} Unit */
+
+/** @type {Unit[]} */
+export const TIME_UNITS = [
+    ["s", 1e9, 9],
+    ["ms", 1e6, 6],
+    ["us", 1e3, 3],
+    ["ns", 1, 0],
 ];
+/** @type {Unit[]} */
 export const SIZE_UNITS = [
-    ["GiB", 2 ** 30],
-    ["MiB", 2 ** 20],
-    ["KiB", 2 ** 10],
-    ["B", 1],
+    ["GiB", 2 ** 30, 3],
+    ["MiB", 2 ** 20, 3],
+    ["KiB", 2 ** 10, 3],
+    ["B", 1, 0],
 ];
+
+/** The unit in which a number has at least one digit before the point, else the smallest one.
+ * @param {number} value
+ * @param {Unit[]} units */
+export function unitFor(value, units) {
+    return units.find(([, scale]) => Math.abs(value) >= scale) || units[units.length - 1];
+}
 
 // "1234567.5" is "1,234,567.5".
 export function grouped(text) {
@@ -27,8 +39,7 @@ function fourDigits(value) {
 }
 
 function formatScaled(value, units) {
-    const size = Math.abs(value);
-    const [unit, scale] = units.find(([, least]) => size >= least) || units[units.length - 1];
+    const [unit, scale] = unitFor(value, units);
     const scaled = value / scale;
     return (
         (scale === 1 && Number.isInteger(scaled) ? String(scaled) : fourDigits(scaled)) + " " + unit
@@ -48,8 +59,7 @@ export function placesWithin(error) {
 export function formatWithin(ns, error) {
     const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(error, 1))) - 1);
     const rounded = Math.round(ns / step) * step;
-    const [unit, scale] =
-        TIME_UNITS.find(([, least]) => Math.abs(rounded) >= least) || TIME_UNITS[3];
+    const [unit, scale] = unitFor(rounded, TIME_UNITS);
     const whole = Math.floor(Math.log10(Math.abs(rounded / scale) || 1)) + 1;
     const places = Math.max(0, Math.min(4 - whole, placesWithin((10 * step) / scale)));
     return `${grouped((rounded / scale).toFixed(places))} ${unit}`;
@@ -62,8 +72,7 @@ export function formatMoment(ns) {
 
 // On an axis: no more digits than needed.
 export function formatShort(value, units, digits = 7) {
-    const [unit, scale] =
-        units.find(([, least]) => Math.abs(value) >= least) || units[units.length - 1];
+    const [unit, scale] = unitFor(value, units);
     return `${Number((value / scale).toPrecision(digits))} ${unit}`;
 }
 
@@ -146,7 +155,7 @@ const LINE_UNITS = {
 export function formatSampled(unit, value) {
     const units = LINE_UNITS[unit];
     if (!units) return formatCount(value);
-    const [name, scale] = units.find(([, least]) => value >= least) || units[units.length - 1];
+    const [name, scale] = unitFor(value, units);
     return `${formatCount(value / scale)} ${name}`;
 }
 

@@ -3,26 +3,15 @@
 // keys, words, one unit for all numbers of a column.
 
 import { isNothing, isPlain, isTable, relativeTo } from "./data.js";
-import { debounced, el, replaceContent } from "./dom.js";
+import { button, el, link, note, replaceContent, searchBox } from "./dom.js";
 import {
-    formatCount, formatExact, formatMoment, formatNumber, grouped, isMoment, unitOf,
+    SIZE_UNITS, TIME_UNITS, formatCount, formatExact, formatMoment, formatNumber, grouped, isMoment,
+    unitFor, unitOf,
 } from "./format.js";
 import { CELL_WORDS, chosenColumns, orderedKeys, titleOf } from "./words.js";
 
 // ---- Columns ----
 
-const TIMES = [
-    ["s", 1e9, 9],
-    ["ms", 1e6, 6],
-    ["us", 1e3, 3],
-    ["ns", 1, 0],
-];
-const SIZES = [
-    ["GiB", 2 ** 30, 3],
-    ["MiB", 2 ** 20, 3],
-    ["KiB", 2 ** 10, 3],
-    ["B", 1, 0],
-];
 const MAX_DECIMALS = 4;
 
 // Numbers that do not fit are texts of digits, in columns that are numbers by their name.
@@ -40,7 +29,7 @@ function flatten(row, prefix, into) {
 }
 
 function compareValues(a, b, numeric) {
-    if (isNothing(a) || isNothing(b)) return isNothing(a) - isNothing(b);
+    if (isNothing(a) || isNothing(b)) return Number(isNothing(a)) - Number(isNothing(b));
     if (typeof a === "string" && typeof b === "string" && numeric)
         return Number(BigInt(a) - BigInt(b)); // long ones differ in digits that a double lacks
     if (numeric) return Number(a) - Number(b);
@@ -61,12 +50,11 @@ function numberFormat(kind, numbers) {
         .filter((size) => size > 0)
         .sort((a, b) => a - b);
     const greatest = sizes[sizes.length - 1] ?? 0;
-    const scales = { time: TIMES, bytes: SIZES }[kind];
+    const scales = { time: TIME_UNITS, bytes: SIZE_UNITS }[kind];
     const exact = numbers.every(Number.isInteger);
     if (kind === "percent") return fixedFormat("%", 1, 2);
     if (!scales) return fixedFormat("", 1, exact ? 0 : decimalsFor(sizes, 1, MAX_DECIMALS));
-    const [unit, scale, digits] =
-        scales.find(([, least]) => greatest >= least) || scales[scales.length - 1];
+    const [unit, scale, digits] = unitFor(greatest, scales);
     const most = exact ? Math.min(digits, MAX_DECIMALS) : MAX_DECIMALS;
     return fixedFormat(unit, scale, decimalsFor(sizes, scale, most));
 }
@@ -102,11 +90,16 @@ function bothSides(key) {
 // rows: flattened. options: origin, path (whose unit the numbers may have).
 function makeColumn(key, rows, options) {
     const values = rows.map((row) => row[key]);
-    const column = { key, title: titleOf(key), unit: "", numeric: false, tables: false };
-    column.numeric =
-        values.every((value) => isNumeric(key, value)) && values.some((v) => !isNothing(v));
-    column.tables = values.some(isTable);
-    column.text = (value) => plainText(key, value);
+    const column = {
+        key,
+        title: titleOf(key),
+        unit: "",
+        numeric: values.every((v) => isNumeric(key, v)) && values.some((v) => !isNothing(v)),
+        tables: values.some(isTable),
+        shown: false,
+        text: (value) => plainText(key, value),
+        exact: (value) => plainText(key, value),
+    };
     if (!column.numeric) return column;
     const path = options.path ? `${options.path}.${key}` : key;
     const moment = isMoment(path) && options.origin;
@@ -200,6 +193,7 @@ class DataTable {
         this.columns = columnsOf(this.rows, this.options);
         this.order = this.rows.map((row, index) => index);
         this.sorted = { key: null, down: false };
+        this.printed = false;
         this.build();
         this.useColumns();
         tables.add(this);
@@ -209,12 +203,8 @@ class DataTable {
 
     build() {
         const { caption } = this.options;
-        this.filter = el("input", {
-            type: "search",
-            placeholder: "Search",
-            "aria-label": `Search in ${caption || "this table"}`,
-            oninput: debounced(() => this.search(), 120),
-        });
+        const label = `Search in ${caption || "this table"}`;
+        this.filter = searchBox(label, () => this.search());
         this.count = el("span", { class: "note", role: "status" });
         this.head = el("tr", { "aria-rowindex": "1" });
         this.body = el("tbody");
@@ -359,10 +349,8 @@ class DataTable {
     mark() {
         const { key, down } = this.sorted;
         for (const head of this.heads)
-            head.setAttribute(
-                "aria-sort",
-                head.dataset.key === key ? (down ? "descending" : "ascending") : "none",
-            );
+            head.setAttribute("aria-sort",
+                head.dataset.key === key ? (down ? "descending" : "ascending") : "none");
     }
 
     // ---- Rows ----
@@ -424,16 +412,9 @@ class DataTable {
     nameOf(index, text) {
         const { onrow, rowTitle } = this.options;
         if (!onrow) return text;
-        return el(
-            "button",
-            {
-                type: "button",
-                class: "link",
-                "aria-label": rowTitle ? `${rowTitle} ${text}` : `Show ${text} in the time line`,
-                onclick: () => onrow(this.source[index], index),
-            },
-            text,
-        );
+        return link(text, () => onrow(this.source[index], index), {
+            "aria-label": rowTitle ? `${rowTitle} ${text}` : `Show ${text} in the time line`,
+        });
     }
 
     // Rows inside a row are shown below the table.
@@ -444,19 +425,17 @@ class DataTable {
             replaceContent(
                 this.inner,
                 el("h3", null, caption),
-                el("button", { type: "button", onclick: () => this.inner.replaceChildren() },
-                    "Close",
-                ),
+                button("Close", () => this.inner.replaceChildren()),
                 dataTable(value, { caption, origin: this.options.origin }),
             );
-        return el("button", { type: "button", class: "link", onclick: open }, text);
+        return link(text, open);
     }
 }
 
 const tables = new Set(); // all that are on the page, for printing
 
 export function dataTable(rows, options) {
-    return rows.length ? new DataTable(rows, options).element : el("p", { class: "note" }, "None.");
+    return rows.length ? new DataTable(rows, options).element : note("None.");
 }
 
 export function printTables(printed) {

@@ -14,7 +14,6 @@ const WORDS = {
     every: "One stack for so many calls",
     over_us: "Only calls of so many us",
     mean_ns: "Mean",
-    mean_ns: "Mean",
     min_ns: "Shortest",
     max_ns: "Longest",
     latency_ns: "Latency",
@@ -183,26 +182,9 @@ export function titleOf(key) {
 }
 
 // A row's name: the first of these that the rows have comes first.
-const NAME_KEYS = [
-    "name",
-    "iteration",
-    "number",
-    "activity",
-    "stream",
-    "quantity",
-    "table",
-    "frame",
-    "function",
-    "step",
-    "rule",
-    "rank",
-    "process",
-    "side",
-    "device_name",
-    "range",
-    "thread",
-    "pool",
-];
+const NAME_KEYS = ["name", "iteration", "number", "activity", "stream", "quantity", "table",
+    "frame", "function", "step", "rule", "rank", "process", "side", "device_name", "range",
+    "thread", "pool"];
 
 // Tables by keys that only they have, and the columns that they show at first.
 const CHOICES = [

@@ -59,10 +59,8 @@ export const KEY_ACTIONS = (() => {
         "/": (view) => view.search.focus(),
         Enter: (view) =>
             view.selected !== NONE &&
-            view.showStretch(
-                view.timeline.begin[view.selected],
-                endOf(view.timeline, view.selected),
-            ),
+            view.showStretch(view.timeline.begin[view.selected],
+                endOf(view.timeline, view.selected)),
     };
 })();
 

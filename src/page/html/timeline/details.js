@@ -1,7 +1,7 @@
 // What is known of the selected event, in words, and the table of what is in view: all that the
 // canvas shows can be read here.
 
-import { el, facts } from "../base/dom.js";
+import { el, facts, link, note } from "../base/dom.js";
 import {
     formatBytes, formatCount, formatMoment, formatPercent, formatSampled, formatTime,
 } from "../base/format.js";
@@ -16,8 +16,9 @@ import { STACK, laneTitle, layerWords } from "./rows.js";
 export const MAX_LISTED = 20;
 
 function eventLink(timeline, event, select) {
-    return el("button", { type: "button", class: "link", onclick: () => select(event) },
+    return link(
         `${shortName(nameOf(timeline, event))} at ${formatMoment(timeline.begin[event])}`,
+        () => select(event),
     );
 }
 
@@ -69,13 +70,9 @@ function causeFacts(timeline, event, select) {
     return pairs;
 }
 
+/** @param {Timeline} timeline */
 export function renderDetails(timeline, event, select) {
-    if (event === NONE)
-        return [
-            el("p", { class: "note" },
-                "Nothing is selected. Click on a box, or search for a name.",
-            ),
-        ];
+    if (event === NONE) return [note("Nothing is selected. Click on a box, or search for a name.")];
     const launched = referringTo(timeline, timeline.launch, event, MAX_LISTED);
     const waiting = referringTo(timeline, timeline.bound, event, MAX_LISTED).filter(
         (other) => timeline.launch[other] !== event,
@@ -98,6 +95,7 @@ export function renderDetails(timeline, event, select) {
 }
 
 // The arrows of a selected event: who launched it, whom it waited for, what it launched.
+/** @param {Timeline} timeline */
 export function arrowsOf(timeline, event) {
     const arrows = referringTo(timeline, timeline.launch, event, MAX_LISTED).map((launched) => ({
         event: launched,
@@ -130,11 +128,12 @@ function gpuFacts(timeline, devices, from, to) {
 }
 
 // stretch: {from, to}; what: "in view" or "measured".
+/** @param {Timeline} timeline */
 export function renderInView(timeline, stretch, what, devices) {
     const rows = inView(timeline, stretch.from, stretch.to);
     const events = rows.reduce((sum, row) => sum + row.count, 0);
     return [
-        el("p", { class: "note" },
+        note(
             `${formatCount(events)} events ${what} from ${formatMoment(stretch.from)} to ` +
                 `${formatMoment(stretch.to)}, which is ${formatTime(stretch.to - stretch.from)}; ` +
                 "times are summed over all rows.",
@@ -146,6 +145,7 @@ export function renderInView(timeline, stretch, what, devices) {
 
 // ---- The card beside the pointer ----
 
+/** @param {Timeline} timeline */
 export function hoverCard(timeline, event) {
     const launch = timeline.launch[event];
     const delay = launch === NONE ? 0 : timeline.begin[event] - timeline.begin[launch];
@@ -184,6 +184,10 @@ function lineWords(lines, from, to) {
 }
 
 // What a row of a GPU says at a moment: busy, or idle and why; GB/s; bytes; a counter.
+/** @param {Row} row
+ * @param {number} time
+ * @param {number} from
+ * @param {number} to */
 export function counterCard(row, time, from, to) {
     const { device } = row;
     if (row.paint === STACK) {

@@ -24,6 +24,7 @@ export const REASONS = [
     "another thread, which woke it",
 ];
 
+/** @returns {Columns} */
 function emptyColumns(count) {
     return {
         begin: new Float64Array(count),
@@ -127,6 +128,8 @@ function readTracks(meta, columns, numbers) {
     });
 }
 
+/** @param {TimelineDocument} meta
+ * @returns {Timeline} */
 function makeTimeline(meta, bytes, peers) {
     const columns = emptyColumns(meta.events);
     peers?.events.forEach((event, i) => (columns.peer[event] = peers.waiting_ns[i]));
@@ -158,37 +161,46 @@ function makeTimeline(meta, bytes, peers) {
 // ---- Questions ----
 
 // When an event begins to work: a kernel of NCCL spins until its peers have come.
+/** @param {Timeline} timeline */
 export function workOf(timeline, event) {
     return timeline.begin[event] + Math.min(timeline.peer[event], timeline.duration[event]);
 }
 
+/** @param {Timeline} timeline */
 export function nameIndexOf(timeline, event) {
     return timeline.kinds[timeline.kind[event]][0];
 }
 
+/** @param {Timeline} timeline */
 export function nameOf(timeline, event) {
     return timeline.names[nameIndexOf(timeline, event)][1];
 }
 
+/** @param {Timeline} timeline */
 export function categoryOf(timeline, event) {
     return timeline.names[nameIndexOf(timeline, event)][0];
 }
 
+/** @param {Timeline} timeline */
 export function detailOf(timeline, event) {
     return timeline.kinds[timeline.kind[event]][1] || "";
 }
 
 // The line of the program that called, or whose call launched it; "": not known.
+/** @param {Timeline} timeline */
 export function callerOf(timeline, event) {
     const launch = timeline.launch[event];
     const number = timeline.caller[event] || (launch === NONE ? 0 : timeline.caller[launch]);
     return timeline.callers[number - 1] || "";
 }
 
+/** @param {Timeline} timeline */
 export function endOf(timeline, event) {
     return timeline.begin[event] + timeline.duration[event];
 }
 
+/** @param {Timeline} timeline
+ * @returns {Track} */
 export function trackOf(timeline, event) {
     let low = 0;
     let high = timeline.tracks.length;
@@ -201,6 +213,7 @@ export function trackOf(timeline, event) {
 }
 
 // The first event of a track that begins at `time` or later; track.end if there is none.
+/** @param {Timeline} timeline */
 export function firstFrom(timeline, track, time) {
     let low = track.first;
     let high = track.end;
@@ -213,6 +226,7 @@ export function firstFrom(timeline, track, time) {
 }
 
 // The events of a track that touch a stretch of time: [first, end).
+/** @param {Timeline} timeline */
 export function eventsIn(timeline, track, from, to) {
     let first = firstFrom(timeline, track, from);
     if (first > track.first && endOf(timeline, first - 1) > from) first--;
@@ -221,6 +235,7 @@ export function eventsIn(timeline, track, from, to) {
 
 // Count and time by name of what lies in a stretch of time, most time first. Events are counted
 // whole if they begin in it; of time there is what lies inside.
+/** @param {Timeline} timeline */
 export function inView(timeline, from, to) {
     const count = new Float64Array(timeline.names.length);
     const time = new Float64Array(timeline.names.length);
@@ -240,12 +255,14 @@ export function inView(timeline, from, to) {
 }
 
 // Names that hold the text, in lower case: by kind whether it matches.
+/** @param {Timeline} timeline */
 export function matchingKinds(timeline, text) {
     const wanted = text.toLowerCase();
     const names = timeline.names.map(([, name]) => name.toLowerCase().includes(wanted));
     return timeline.kinds.map(([name]) => names[name]);
 }
 
+/** @param {Timeline} timeline */
 export function countMatches(timeline, kinds) {
     let sum = 0;
     for (let i = 0; i < timeline.count; i++) sum += kinds[timeline.kind[i]] ? 1 : 0;
@@ -253,6 +270,7 @@ export function countMatches(timeline, kinds) {
 }
 
 // The how manieth match an event is, in order of (begin, index).
+/** @param {Timeline} timeline */
 export function rankOf(timeline, kinds, event) {
     const begin = timeline.begin[event];
     let rank = 0;
@@ -265,6 +283,7 @@ export function rankOf(timeline, kinds, event) {
 
 // The matching event whose (begin, index) comes next behind (direction 1) or before (-1) the given
 // one; NONE.
+/** @param {Timeline} timeline */
 export function nextMatch(timeline, kinds, time, event, direction) {
     let best = NONE;
     const isAfter = (a, b, index) => (timeline.begin[a] !== b ? timeline.begin[a] > b : a > index);
@@ -292,6 +311,7 @@ export function nextMatch(timeline, kinds, time, event, direction) {
 }
 
 // Events that a column refers to `event` from, at most `most`.
+/** @param {Timeline} timeline */
 export function referringTo(timeline, column, event, most) {
     const found = [];
     for (
@@ -304,6 +324,9 @@ export function referringTo(timeline, column, event, most) {
 }
 
 // The time line of a process, for joinTimelines; null where the page has none.
+/** @param {PageDocument[]} list
+ * @param {number} process
+ * @param {Parts} parts */
 export function timelineOf(list, process, { summary }) {
     const meta = list.find(({ id }) => id === "timeline")?.value;
     const blob = byId(summary ? `blob-p${process + 1}_timeline` : "blob-timeline");
@@ -321,6 +344,7 @@ export function timelineOf(list, process, { summary }) {
 
 // parts: [{timeline (makeTimeline), label, offset_ns}]; an offset leads from the process's clock to
 // that of all. One part alone stays as it is.
+/** @returns {Timeline} */
 export function joinTimelines(parts) {
     if (parts.length === 1) return parts[0].timeline;
     const wrapped = (value) => BigInt.asUintN(64, value); // as C counts
@@ -330,20 +354,16 @@ export function joinTimelines(parts) {
     const origin = (used.length ? used : parts)
         .map(moment)
         .reduce((least, value) => (value < least ? value : least));
+    const columns = joinColumns(parts);
     const joined = {
-        ...joinColumns(parts),
-        tracks: [],
-        lanes: [],
-        names: [],
-        kinds: [],
-        callers: [],
+        ...columns,
+        origin: String(origin),
+        count: columns.begin.length,
+        fan: parts[0].timeline.fan,
+        span: 0,
+        ...{ tracks: [], lanes: [], names: [], kinds: [], callers: [], processes: [] },
     };
     const seen = new Map();
-    joined.fan = parts[0].timeline.fan;
-    joined.count = joined.begin.length;
-    joined.origin = String(origin);
-    joined.processes = [];
-    joined.span = 0;
     let first = 0;
     parts.forEach((part, process) => {
         const shift = part.timeline.count ? Number(moment(part) - origin) : 0;
@@ -404,6 +424,7 @@ function addPart(joined, { timeline }, { process, shift, first, seen }) {
 }
 
 // Events of one process: [first, end) of each of its rows.
+/** @param {Timeline} timeline */
 export function stretchesOf(timeline, process) {
     return timeline.tracks.filter(({ lane }) => timeline.lanes[lane].process === process);
 }

@@ -41,6 +41,9 @@ function eventsByWork(timeline, tracks) {
 
 // When a GPU was busy: stretches without a gap. `next` is the event that begins a stretch, `last`
 // the one that ends it.
+/** @param {Timeline} timeline
+ * @param {Track[]} tracks
+ * @returns {Busy} */
 export function busyOf(timeline, tracks) {
     const events = eventsByWork(timeline, tracks);
     const busy = {
@@ -91,6 +94,9 @@ function bytesOfDetail(detail) {
 }
 
 // Bytes copied over time; null without copies. While copies run at the same time their rates add up.
+/** @param {Timeline} timeline
+ * @param {Track[]} tracks
+ * @returns {Sums | null} */
 export function copiesOf(timeline, tracks) {
     const sizes = timeline.kinds.map(([name, detail]) =>
         timeline.names[name][0] === "copy" ? bytesOfDetail(detail) : 0,
@@ -142,6 +148,9 @@ export function meanRate(sums, from, to) {
 
 // The document `memory_lines` of a process as steps: {"GPU": {time, bytes, most}} by device name,
 // pools left out, since the devices' lines hold them.
+/** @param {MemoryLinesDocument} lines
+ * @param {Long} origin
+ * @returns {Steps[]} */
 export function memorySteps(lines, origin) {
     if (!lines?.lines) return [];
     const first = relativeTo(origin, lines.start_ns);
@@ -197,18 +206,23 @@ function readLine(numbers, bins, counter, device) {
         packed[i] = last;
         mean[i] = unpackSample(last, counter.step);
     }
-    for (const [values, sign] of [
-        [greatest, 1],
-        [least, -1],
-    ])
+    const readFrom = (values, sign) => {
         for (let i = 0; i < count; i++)
             if (packed[i] !== NONE)
                 values[i] = unpackSample(packed[i] + sign * numbers.next(), counter.step);
+    };
+    readFrom(greatest, 1);
+    readFrom(least, -1);
     const scale = counter.unit === "percent" ? Math.max(counter.most, 100) : counter.most || 1;
     return { ...counter, ...bins, device, mean, least, greatest, scale };
 }
 
 // The lines of a process; none if nothing was sampled.
+/** @param {PageDocument[]} list
+ * @param {number} process
+ * @param {Parts} parts
+ * @param {Timeline} timeline
+ * @returns {CounterLine[]} */
 export function counterLines(list, process, { summary }, timeline) {
     const find = (id) => list.find((doc) => doc.id === id)?.value;
     const blob = byId(`blob-${summary ? `p${process + 1}_` : ""}counter_lines`);
@@ -224,6 +238,9 @@ export function counterLines(list, process, { summary }, timeline) {
 }
 
 // What a line was in a stretch of time: {mean, least, greatest}; null without samples there.
+/** @param {CounterLine} line
+ * @param {number} from
+ * @param {number} to */
 export function sampledIn(line, from, to) {
     const { begin, end, mean, least, greatest, count } = line;
     const found = { mean: 0, least: Infinity, greatest: 0 };
@@ -271,13 +288,13 @@ function callCauses(timeline) {
 }
 
 export class Gaps {
+    /** @param {Timeline} timeline
+     * @param {Busy} busy */
     constructor(timeline, busy) {
         this.timeline = timeline;
         this.causes = callCauses(timeline);
         this.calls = outerCalls(timeline);
-        this.time = [];
-        this.length = [];
-        this.cause = [];
+        this.pieces = []; // while they are found
         for (let i = 0; i + 1 < busy.count; i++) this.split(busy, i);
         this.pack();
     }
@@ -324,16 +341,15 @@ export class Gaps {
 
     add(from, to, cause) {
         if (to <= from) return;
-        this.time.push(from);
-        this.length.push(to - from);
-        this.cause.push(cause);
+        this.pieces.push({ from, length: to - from, cause });
     }
 
     pack() {
-        this.count = this.time.length;
-        this.time = Float64Array.from(this.time);
-        this.length = Float64Array.from(this.length);
-        this.cause = Uint8Array.from(this.cause);
+        this.count = this.pieces.length;
+        this.time = Float64Array.from(this.pieces, ({ from }) => from);
+        this.length = Float64Array.from(this.pieces, ({ length }) => length);
+        this.cause = Uint8Array.from(this.pieces, ({ cause }) => cause);
+        this.pieces = [];
         const sums = new Float64Array(IDLE_CAUSES.length);
         this.sums = new Float64Array((Math.floor(this.count / PIECES) + 1) * sums.length);
         for (let i = 0; i < this.count; i++) {

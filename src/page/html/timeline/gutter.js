@@ -1,12 +1,16 @@
 // The names of rows at the left: they open and close, pin, and resize blocks of rows. What is open,
 // pinned and resized decides which rows there are, and where.
 
-import { el } from "../base/dom.js";
+import { button, el } from "../base/dom.js";
 import { AXIS_HEIGHT } from "./paint.js";
 import { MAX_GROWN, blocksOf, openBlocks, placeRows } from "./rows.js";
 
 export class Gutter {
     // onchange(): other rows are to be drawn; `canvas` shows them.
+    /** @param {Timeline} timeline
+     * @param {Device[]} devices
+     * @param {HTMLElement} canvas
+     * @param {() => void} onchange */
     constructor(timeline, devices, canvas, onchange) {
         this.timeline = timeline;
         this.devices = devices;
@@ -94,19 +98,13 @@ export class Gutter {
 
     pinButton({ key, title }) {
         const pinned = this.pins.has(key);
-        return el(
-            "button",
-            {
-                type: "button",
-                class: "pin",
-                tabindex: "-1",
-                "aria-pressed": String(pinned),
-                "aria-label": `Pin ${title}`,
-                title: pinned ? "Unpin" : "Pin to the top",
-                onclick: () => this.togglePin(key),
-            },
-            pinned ? "▼" : "▲",
-        );
+        return button(pinned ? "▼" : "▲", () => this.togglePin(key), {
+            class: "pin",
+            tabindex: "-1",
+            "aria-pressed": String(pinned),
+            "aria-label": `Pin ${title}`,
+            title: pinned ? "Unpin" : "Pin to the top",
+        });
     }
 
     // Dragging the lower border of a name makes its block taller or lower.

@@ -52,6 +52,8 @@ function colorsOf(timeline, dark) {
 const THEME = ["back", "panel", "line", "text", "faint", "critical", "launch", "wait", "kernel"];
 
 export class Painter {
+    /** @param {Timeline} timeline
+     * @param {HTMLCanvasElement} canvas */
     constructor(timeline, canvas) {
         this.timeline = timeline;
         this.canvas = canvas;
@@ -380,12 +382,8 @@ export class Painter {
         if (!place) return;
         this.context.strokeStyle = this.theme.text;
         this.context.lineWidth = 2;
-        this.context.strokeRect(
-            place.x,
-            place.y - place.height / 2 + 1,
-            Math.max(2, place.end - place.x),
-            place.height - 2,
-        );
+        this.context.strokeRect(place.x, place.y - place.height / 2 + 1,
+            Math.max(2, place.end - place.x), place.height - 2);
     }
 
     placeOf(rows, event) {

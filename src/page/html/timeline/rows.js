@@ -35,6 +35,8 @@ function tracksByLane(timeline) {
 }
 
 // What a GPU of a process did; memory and counters: the lines of that process.
+/** @param {Timeline} timeline
+ * @returns {Device} */
 function makeDevice(timeline, lanes, tracks, { memory, counters }) {
     const work = lanes.flatMap((lane) => tracks[lane]).filter(({ kind }) => kind === "work");
     const first = timeline.lanes[lanes[0]];
@@ -54,6 +56,8 @@ function makeDevice(timeline, lanes, tracks, { memory, counters }) {
 }
 
 // memoryLines, counters: by process.
+/** @param {Timeline} timeline
+ * @returns {Device[]} */
 export function devicesOf(timeline, { memoryLines, counters }) {
     const tracks = tracksByLane(timeline);
     const groups = new Map();
@@ -109,7 +113,7 @@ function laneBlock(timeline, index, tracks) {
     const lane = timeline.lanes[index];
     const isThread = lane.kind === "thread";
     const [main, ...others] = [...tracks].sort(
-        (a, b) => (a.kind === "ranges") - (b.kind === "ranges") || a.index - b.index,
+        (a, b) => Number(a.kind === "ranges") - Number(b.kind === "ranges") || a.index - b.index,
     );
     const titleOfTrack = (track) => {
         if (track.depth) return "";
@@ -144,6 +148,10 @@ const ROW_ORDERS = {
 };
 
 // All blocks in the order in which they stand; children of a block follow it.
+/** @param {Timeline} timeline
+ * @param {Device[]} devices
+ * @param {string} order
+ * @returns {Block[]} */
 export function blocksOf(timeline, devices, order) {
     const tracks = tracksByLane(timeline);
     const several = timeline.processes.length > 1;
@@ -179,6 +187,9 @@ export function blocksOf(timeline, devices, order) {
 }
 
 // Without those inside of closed ones.
+/** @param {Block[]} blocks
+ * @param {Set<string>} closed
+ * @returns {Block[]} */
 export function openBlocks(blocks, closed) {
     const shown = [];
     let hiddenFrom = Infinity; // the level of a closed block
@@ -191,16 +202,16 @@ export function openBlocks(blocks, closed) {
 }
 
 // Rows of blocks from `y` on, each with its place; returns them and where they end.
+/** @param {Block[]} blocks
+ * @returns {{rows: Row[], end: number}} */
 export function placeRows(blocks, { closed, scales, grown, y, pinned }) {
     const rows = [];
     for (const block of blocks) {
         const scale = (scales.get(block.key) || 1) * grown;
         const inside = closed.has(block.key) ? [] : block.rows;
         for (const row of [block.head, ...inside]) {
-            const height = Math.max(
-                MIN_HEIGHT,
-                Math.min(MAX_HEIGHT, Math.round(row.height * scale)),
-            );
+            const height = Math.max(MIN_HEIGHT,
+                Math.min(MAX_HEIGHT, Math.round(row.height * scale)));
             rows.push({ ...row, block, y, height, pinned, isHead: row === block.head });
             y += height;
         }
@@ -263,20 +274,22 @@ function layersOf(timeline, event) {
         .sort((a, b) => timeline.duration[b] - timeline.duration[a]);
 }
 
+/** @param {Timeline} timeline */
 export function layerWords(timeline, event) {
     return layersOf(timeline, event)
         .map((range) => nameOf(timeline, range))
         .join(" › ");
 }
 
-// Rows of stretches {begin, end, event (the range)} of a GPU for the ranges of one track.
-function projectTrack(timeline, ranges, work) {
+// Rows of stretches {begin, end, event (the range)} of a GPU for the ranges of one track; `calls`
+// are the events {first, end} of its thread.
+function projectTrack(timeline, ranges, work, calls) {
     const spans = new Map();
     let at = ranges.first; // launches mostly come in order of time
     for (const track of work) {
         for (let i = track.first; i < track.end; i++) {
             const launch = timeline.launch[i];
-            if (launch === NONE || launch < work.callsFrom || launch >= work.callsEnd) continue;
+            if (launch === NONE || launch < calls.first || launch >= calls.end) continue;
             const time = timeline.begin[launch];
             at = rangeAround(timeline, ranges, at, time);
             if (at === NONE) {
@@ -327,11 +340,12 @@ function projectedRanges(timeline, work) {
     timeline.lanes.forEach((lane, index) => {
         const calls = timeline.tracks.filter((t) => t.lane === index && t.kind === "calls");
         if (lane.kind !== "thread" || !calls.length) return;
-        const mine = [...work];
-        mine.callsFrom = Math.min(...calls.map(({ first }) => first));
-        mine.callsEnd = Math.max(...calls.map(({ end }) => end));
+        const all = {
+            first: Math.min(...calls.map(({ first }) => first)),
+            end: Math.max(...calls.map(({ end }) => end)),
+        };
         for (const ranges of rangeTracks(timeline, index))
-            for (const spans of projectTrack(timeline, ranges, mine))
+            for (const spans of projectTrack(timeline, ranges, work, all))
                 rows.push({ title: `Ranges of ${ranges.domain || "NVTX"}`, spans });
     });
     return rows;

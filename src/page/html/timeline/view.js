@@ -2,7 +2,9 @@
 // is shown.
 
 import { lastAtMost } from "../base/data.js";
-import { debounced, el, hideTip, replaceContent, showTip, wantsNoMotion } from "../base/dom.js";
+import {
+    button, choice, debounced, el, hideTip, replaceContent, showTip, wantsNoMotion,
+} from "../base/dom.js";
 import { formatCount, formatMoment } from "../base/format.js";
 import { KEY_ACTIONS, keysMenu, legend, splitter } from "./controls.js";
 import { arrowsOf, counterCard, hoverCard, renderDetails, renderInView } from "./details.js";
@@ -18,6 +20,7 @@ const CLICK_PIXELS = 4; // a pointer that moves less clicks
 
 export class TimelineView {
     // context: {memoryLines, counters (both by process), traceEnd (ns of the page), onmove(view)}
+    /** @param {Timeline} timeline */
     constructor(timeline, context) {
         this.timeline = timeline;
         this.context = context;
@@ -202,10 +205,8 @@ export class TimelineView {
         const step = (now) => {
             const part = Math.min(1, Math.max(0, (now - begun) / 160));
             if (motion !== this.motion) return;
-            this.setView(
-                start.from + (from - start.from) * part,
-                start.to + (to - start.to) * part,
-            );
+            this.setView(start.from + (from - start.from) * part,
+                start.to + (to - start.to) * part);
             if (part < 1) requestAnimationFrame(step);
         };
         requestAnimationFrame(step);
@@ -354,10 +355,8 @@ export class TimelineView {
         const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
         if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY))
             return this.pan(sideways / Math.max(1, this.painter.width));
-        this.zoom(
-            1.0015 ** Math.max(-400, Math.min(400, event.deltaY)),
-            this.timeAt(event.clientX),
-        );
+        this.zoom(1.0015 ** Math.max(-400, Math.min(400, event.deltaY)),
+            this.timeAt(event.clientX));
     }
 
     onDown(event) {
@@ -441,9 +440,6 @@ export class TimelineView {
     // ---- Tools ----
 
     buildTools() {
-        const button = (text, action) => el("button", { type: "button", onclick: action }, text);
-        const toggle = (text, pressed, action) =>
-            el("button", { type: "button", "aria-pressed": pressed, onclick: action }, text);
         this.status = el("span", { role: "status" });
         this.search = el("input", {
             type: "search",
@@ -454,8 +450,12 @@ export class TimelineView {
                 if (event.key === "Enter") this.jump(event.shiftKey ? -1 : 1);
             },
         });
-        this.criticalButton = toggle("Critical path", "true", () => this.toggleCritical());
-        this.measureButton = toggle("Measure", "false", () => this.toggleMeasure());
+        this.criticalButton = button("Critical path", () => this.toggleCritical(), {
+            "aria-pressed": "true",
+        });
+        this.measureButton = button("Measure", () => this.toggleMeasure(), {
+            "aria-pressed": "false",
+        });
         return el("div", { class: "tools" },
             this.search,
             button("Previous", () => this.jump(-1)),
@@ -473,17 +473,9 @@ export class TimelineView {
     }
 
     orderChoice() {
-        const orders = [
-            ["recorded", "as recorded"],
-            ["name", "by name"],
-            ["time", "by time"],
-        ];
-        const select = el(
-            "select",
-            { id: "row-order", onchange: () => this.gutter.arrange(select.value) },
-            orders.map(([value, text]) => el("option", { value }, text)),
-        );
-        return el("span", null, el("label", { for: "row-order" }, "Rows "), select);
+        const orders = { recorded: "as recorded", name: "by name", time: "by time" };
+        const use = (index) => this.gutter.arrange(Object.keys(orders)[index]);
+        return el("span", null, choice("row-order", "Rows ", Object.values(orders), use).parts);
     }
 
     toggleCritical() {

@@ -1,6 +1,6 @@
 // Findings as cards: what it is, what it rests on, what it would gain, what to do.
 
-import { el, facts } from "../base/dom.js";
+import { el, facts, link, note } from "../base/dom.js";
 import { formatCount, formatNumber, formatPercent, formatTime } from "../base/format.js";
 import { dataTable } from "../base/table.js";
 import { titleOf } from "../base/words.js";
@@ -28,9 +28,7 @@ const REASONS_NOT_TRIED = {
 function iterationLink(number, text, context) {
     const row = context.iterations[number - 1];
     if (!row) return text;
-    return el("button", { type: "button", class: "link", onclick: () => showRow(row, context) },
-        text,
-    );
+    return link(text, () => showRow(row, context));
 }
 
 function adviceLine(line, context) {
@@ -102,13 +100,14 @@ function notTried(rules) {
     ];
 }
 
+/** @param {Documents} documents */
 export function adviseView(advice, documents, options) {
     const moment = usualMoment(documents, options);
     const context = { ...options, moment, iterations: iterationRows(documents.iterations) };
     const { findings, judged, iterations } = advice;
     const median = documents.iters?.median;
     return [
-        el("p", { class: "note" },
+        note(
             findings.length
                 ? "Estimates stand before bounds. Each gain is of its change alone: gains do not " +
                       "add up. "

@@ -39,6 +39,7 @@ const WAYS = {
     whole: "one a trace, the whole of it",
 };
 
+/** @param {Documents} documents */
 export function isComparison(documents) {
     return Boolean(documents.diff && documents.latencies);
 }
@@ -50,10 +51,12 @@ function sideName(side) {
     return runs.length === 1 ? runs[0].file : `${runs[0].file} and ${runs.length - 1} more`;
 }
 
+/** @param {Documents} documents */
 export function comparisonName({ diff }) {
     return `${sideName(diff.a)} against ${sideName(diff.b)}`;
 }
 
+/** @param {Documents} documents */
 export function comparisonWarning({ diff }) {
     return SIDES.flatMap((side) =>
         diff[side].runs
@@ -70,7 +73,7 @@ function sidesTable(diff) {
         ["Iterations", ...SIDES.map((side) => formatCount(iterations[side].count))],
         ...FACTS.map(([key, title]) => [title, ...SIDES.map((side) => diff[side][key])]),
     ];
-    const differs = ([title, a, b]) => FACTS.some((fact) => fact[1] === title) && a !== b;
+    const differs = (row) => FACTS.some((fact) => fact[1] === row[0]) && row[1] !== row[2];
     return plainTable(
         { class: "sides", "aria-label": "What was compared" },
         ["What", "A, before", "B, after", "Differs"].map((title) =>
@@ -241,6 +244,7 @@ function comparisonView(documents) {
 // ---- Views ----
 
 // [id, title, how it is made] of each view.
+/** @param {Documents} documents */
 export function comparisonViews(documents) {
     const { diff } = documents;
     const views = [

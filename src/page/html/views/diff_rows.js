@@ -3,7 +3,7 @@
 
 import { makeChart } from "../base/charts.js";
 import { isNothing } from "../base/data.js";
-import { el, note, plainTable, replaceContent } from "../base/dom.js";
+import { choice, el, note, plainTable, replaceContent, section } from "../base/dom.js";
 import { formatCount, formatTick, signedPercent, signedTime, unitOf } from "../base/format.js";
 import { dataTable } from "../base/table.js";
 import { namesApart } from "../base/words.js";
@@ -11,11 +11,6 @@ import { namesApart } from "../base/words.js";
 export const SIDES = ["a", "b"];
 const SIDE_COLORS = { a: "--accent", b: "--wait" };
 const EFFECT_ROWS = 15;
-
-// Long numbers are strings in a page.
-function numberOf(value) {
-    return isNothing(value) ? null : Number(value);
-}
 
 export function share(part, whole) {
     return whole > 0 ? (part / whole) * 100 : null;
@@ -113,18 +108,11 @@ export function latencyCharts(latencies, iterations) {
             rankChart(latencies, scale),
         ),
     );
-    const select = el(
-        "select",
-        {
-            id: "latency-scale",
-            onchange: () => pairs.forEach((pair, i) => (pair.hidden = i !== select.selectedIndex)),
-        },
-        ["time", "percent of the side's P50"].map((text) => el("option", null, text)),
+    const units = ["time", "percent of the side's P50"];
+    const { parts } = choice("latency-scale", "Latency as", units, (index) =>
+        pairs.forEach((pair, i) => (pair.hidden = i !== index)),
     );
-    return el("div", null,
-        el("div", { class: "tools" }, el("label", { for: "latency-scale" }, "Latency as"), select),
-        pairs,
-    );
+    return el("div", null, el("div", { class: "tools" }, parts), pairs);
 }
 
 const PERCENTS_IN_TABLE = new Set([0, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 100]);
@@ -228,24 +216,16 @@ export function effectBars(title, words, effects, most) {
         el("th", { scope: "col", class: "number" }, `B less A, ${words}`),
         el("th", { "aria-hidden": "true", class: "ways" }, "faster ← | → slower"),
     ];
-    return el("section", null,
-        el("h2", null, title),
+    return section(
+        title,
         plainTable({ class: "bars effects", "aria-label": title }, heads, effects.map(rowOf)),
     );
 }
 
 // ---- Tables ----
 
-const CHANGES = [
-    "added",
-    "removed",
-    "replaced",
-    "slower",
-    "faster",
-    "unknown",
-    "unchanged",
-    "equal",
-];
+const CHANGES = ["added", "removed", "replaced", "slower", "faster", "unknown", "unchanged",
+    "equal"];
 
 // Rows by what became of them, and a choice among these.
 function changesTable(caption, rows, isChange = (row) => row.change) {
@@ -257,15 +237,11 @@ function changesTable(caption, rows, isChange = (row) => row.change) {
     const content = el("div", { class: "changes" });
     const id = `changes-of-${caption.toLowerCase().replace(/\W+/g, "-")}`;
     const use = (index) => replaceContent(content, dataTable(choices[index][1], { caption }));
-    const select = el("select", { id, onchange: () => use(select.selectedIndex) },
-        choices.map(([change, found]) =>
-            el("option", null, `${change} (${formatCount(found.length)})`),
-        ),
-    );
+    const names = choices.map(([change, found]) => `${change} (${formatCount(found.length)})`);
     if (rows.length) use(0);
     else replaceContent(content, note("None."));
     return el("div", null,
-        el("div", { class: "tools" }, el("label", { for: id }, "Change:"), select),
+        el("div", { class: "tools" }, choice(id, "Change:", names, use).parts),
         content,
     );
 }
@@ -298,6 +274,7 @@ export function rowsView(caption, rows, counted, diff) {
     );
 }
 
+/** @param {Documents} documents */
 export function positionsView({ diff, latencies }) {
     const { a, b, kernels } = diff.positions;
     const of = (side, { run, iteration, kernels: count }) =>
@@ -327,6 +304,7 @@ export function positionsView({ diff, latencies }) {
 }
 
 // Times and counts have different units, so they are two tables.
+/** @param {Documents} documents */
 export function quantitiesView({ diff }) {
     const rowOf = (row, unit) => ({
         quantity: row.name,
@@ -352,6 +330,7 @@ export function quantitiesView({ diff }) {
     );
 }
 
+/** @param {Documents} documents */
 function eachRows({ diff, latencies }) {
     return SIDES.flatMap((side) =>
         latencies[side].iterations.map((number, i) => ({
@@ -362,6 +341,7 @@ function eachRows({ diff, latencies }) {
     );
 }
 
+/** @param {Documents} documents */
 export function iterationsOfBoth(documents) {
     return el("div", null,
         el("h2", null, "By rank"),

@@ -2,7 +2,7 @@
 // And what a view says of rows that the page lacks.
 
 import { isNothing, isPlain, isTable } from "../base/data.js";
-import { el, facts } from "../base/dom.js";
+import { el, facts, note } from "../base/dom.js";
 import { formatCount, unitOf } from "../base/format.js";
 import { dataTable, isLabel, textOf } from "../base/table.js";
 import { titleOf } from "../base/words.js";
@@ -29,7 +29,7 @@ export function renderWhole(value, options) {
 
 // options: origin; onrow(row) if rows with begin_ns and end_ns can be shown in the time line.
 function renderDocument(value, options, depth = 0) {
-    if (value && value.note) return [el("p", { class: "note" }, value.note)];
+    if (value && value.note) return [note(value.note)];
     if (isListOfParts(value))
         return value.flatMap((part, index) => renderPart(part, index, options, depth));
     if (isTable(value))
@@ -157,7 +157,7 @@ function renderMembers(object, options, depth) {
     const isFact = ([, value]) =>
         isPlain(value) || (Array.isArray(value) && !isTable(value) && value.every(isPlain));
     const others = depth >= DEEPEST ? [] : entries.filter((entry) => !isFact(entry));
-    others.sort(([, a], [, b]) => isTable(b) - isTable(a)); // what a view is for comes first
+    others.sort(([, a], [, b]) => Number(isTable(b)) - Number(isTable(a))); // what a view is for comes first
     return [
         factsOf(
             entries.filter(isFact).flatMap((entry) => elementsOf(entry, options)),
@@ -165,11 +165,8 @@ function renderMembers(object, options, depth) {
         ),
         ...others.flatMap(([key, value]) => [
             el(depth ? "h3" : "h2", null, LISTS[key] ?? titleOf(key)),
-            ...renderDocument(
-                value,
-                { ...options, caption: titleOf(key), path: pathOf(options, key) },
-                depth + 1,
-            ),
+            ...renderDocument(value,
+                { ...options, caption: titleOf(key), path: pathOf(options, key) }, depth + 1),
         ]),
     ];
 }
@@ -190,6 +187,7 @@ const LEFT_OUT = {
     memory_lines: ["devices and pools", "the first ones"],
 };
 
+/** @param {Documents} documents */
 export function leftOutNotes(documents, ...keys) {
     return keys
         .map((key) => [LEFT_OUT[key], documents.left_out?.[key]])

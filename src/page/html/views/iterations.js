@@ -3,11 +3,12 @@
 
 import { makeChart } from "../base/charts.js";
 import { isNothing } from "../base/data.js";
-import { card, el, facts, replaceContent, swatch } from "../base/dom.js";
+import { card, choice, el, facts, note, replaceContent, swatch } from "../base/dom.js";
 import { formatCount, formatPercent, formatTick, formatTime } from "../base/format.js";
 import { dataTable } from "../base/table.js";
 import { titleOf } from "../base/words.js";
 import { endOf, nameIndexOf, stretchesOf } from "../timeline/events.js";
+import { IDLE_CAUSES } from "../timeline/gpu.js";
 import { leftOutNotes, renderWhole } from "./documents.js";
 import { showRow } from "./links.js";
 
@@ -196,7 +197,7 @@ function renderFound(documents, options) {
     const rows = iterationRows(documents.iterations);
     const slow = new Set(outliers.map(({ iteration }) => iteration));
     return [
-        others.why_whole ? el("p", { class: "note" }, `${others.why_whole}.`) : null,
+        others.why_whole ? note(`${others.why_whole}.`) : null,
         latencyCards(others),
         iterationsChart(rows, slow, options),
         partsBar(others),
@@ -209,30 +210,28 @@ function renderFound(documents, options) {
 }
 
 // options as main.js has them.
+/** @param {Documents} documents
+ * @param {Timeline} timeline */
 export function iterationsView(documents, timeline, options) {
     const sources = iterationSources(documents, timeline, options);
     const nothing =
         documents.iters?.by === "whole"
-            ? el("p", { class: "note" },
-                  `No iterations were found: ${documents.iters.why_whole || "nothing repeats"}.`,
-              )
+            ? note(`No iterations were found: ${documents.iters.why_whole || "nothing repeats"}.`)
             : null;
     if (nothing) sources.push(sources.shift()); // what repeats is more than what is all
-    if (!sources.length)
-        return el("p", { class: "note" }, "The trace has no iterations: nothing repeats.");
+    if (!sources.length) return note("The trace has no iterations: nothing repeats.");
     const content = el("div");
     const use = (index) => replaceContent(content, sources[index].render());
-    const select = el("select", { id: "iterations-of", onchange: () => use(select.selectedIndex) },
-        sources.map((source) => el("option", null, source.title)),
-    );
+    const titles = sources.map(({ title }) => title);
     use(0);
     return el("div", null,
         nothing,
-        el("div", { class: "tools" }, el("label", { for: "iterations-of" }, "Iterations:"), select),
+        el("div", { class: "tools" }, choice("iterations-of", "Iterations:", titles, use).parts),
         content,
     );
 }
 
+/** @param {Documents} documents */
 export function hasIterations({ iters }) {
     return Boolean(iters && !iters.note && iters.by !== "whole" && iters.count);
 }
@@ -246,12 +245,11 @@ const LATENCY_PARTS = [
     ["other_copy_ns", "other copies", "--copy"],
     ["set_ns", "memory sets", "--set"],
     ["others_ns", "others' work on the GPU", "--others"],
-    ["idle_launch_ns", "idle: work is being launched", "--idle-launch"],
-    ["idle_queued_ns", "idle: between queued work", "--idle-queued"],
-    ["idle_copy_ns", "idle: a copy call waits", "--idle-copy"],
-    ["idle_host_ns", "idle: the host is outside of CUDA", "--idle-host"],
-    ["idle_sync_ns", "idle: a synchronisation has not returned", "--idle-sync"],
-    ["idle_unknown_ns", "idle: no calls in the trace", "--idle-unknown"],
+    ...IDLE_CAUSES.filter(([key]) => key !== "idle_peer").map(([key, name, color]) => [
+        `${key}_ns`,
+        `idle: ${name}`,
+        color,
+    ]),
 ];
 
 function latencyParts({ statistics }) {

@@ -1,7 +1,7 @@
 // What leads from a view into the time line.
 
 import { isNothing, relativeTo } from "../base/data.js";
-import { el } from "../base/dom.js";
+import { el, link } from "../base/dom.js";
 import { NONE, endOf, firstFrom, nameIndexOf, stretchesOf } from "../timeline/events.js";
 
 function stretchOf(row, origin) {
@@ -41,6 +41,8 @@ function eventFrom(timeline, begin, process) {
 }
 
 // Shows a row that is a stretch of time, and selects what it is of.
+/** @param {any} row
+ * @param {ViewOptions} options */
 export function showRow(row, { timeline, origin, process, show }) {
     const stretch = stretchOf(row, origin);
     const event = eventFrom(timeline, stretch.begin, process);
@@ -48,6 +50,9 @@ export function showRow(row, { timeline, origin, process, show }) {
 }
 
 // A name as a link to its first event from a moment on; text where the time line has none.
+/** @param {string} name
+ * @param {number} from
+ * @param {ViewOptions} options */
 export function nameLink(name, from, { timeline, process, show }) {
     if (!timeline || !timeline.names.some(([, text]) => text === name))
         return el("code", null, name);
@@ -56,14 +61,12 @@ export function nameLink(name, from, { timeline, process, show }) {
         if (event === NONE) return;
         show({ event, begin: timeline.begin[event], end: endOf(timeline, event) });
     };
-    return el(
-        "button",
-        { type: "button", class: "link code", title: "Show in the time line", onclick: go },
-        name,
-    );
+    return link(name, go, { class: "link code", title: "Show in the time line" });
 }
 
 // The begin of the median iteration, in the page's time; 0 if the page does not have it.
+/** @param {Documents} documents
+ * @param {ViewOptions} options */
 export function usualMoment({ iters, iterations }, { origin }) {
     const row = iterations?.rows?.[iters?.median - 1];
     return row ? relativeTo(origin, row[iterations.columns.indexOf("begin_ns")]) : 0;

@@ -3,7 +3,7 @@
 
 import { bars } from "../base/charts.js";
 import { isNothing } from "../base/data.js";
-import { card, el } from "../base/dom.js";
+import { card, el, link, note, section } from "../base/dom.js";
 import {
     formatBytes, formatCount, formatPercent, formatTime, formatWithin,
 } from "../base/format.js";
@@ -33,6 +33,7 @@ function gapWords(advise) {
     return advise?.quality?.gap ? `No rule was tried: ${advise.quality.warning}.` : "";
 }
 
+/** @param {Documents} documents */
 function headline({ advise, iters }, openView) {
     const [first] = advise?.findings || [];
     if (!first)
@@ -44,14 +45,13 @@ function headline({ advise, iters }, openView) {
     const what = iters?.by === "whole" ? "the recording" : "an iteration";
     return el("p", { class: "headline" },
         el("span", null, "What is wrong: "),
-        el("button", { type: "button", class: "link", onclick: () => openView("advise") },
-            first.title,
-        ),
+        link(first.title, () => openView("advise")),
         `. Mending it makes ${what} ${bound}${formatTime(first.gain_ns)} shorter${gain}.`,
     );
 }
 
 // What recording costs, where that is known: measured, or a rough estimate of two digits.
+/** @param {Documents} documents */
 function costWords({ iters }) {
     const cost = iters.recording_cost;
     if (!cost?.cost_ns) return "";
@@ -63,6 +63,7 @@ function costWords({ iters }) {
 }
 
 // As the reports begin: a period where work is queued ahead, and ranges or modes that differ.
+/** @param {Documents} documents */
 function headlineCards(documents) {
     const { headline, statistics } = documents.iters;
     const queued = headline.of !== "latency";
@@ -84,6 +85,7 @@ function headlineCards(documents) {
     ];
 }
 
+/** @param {Documents} documents */
 function iterationCards(documents) {
     const { iters } = documents;
     if (!hasIterations(documents)) return null;
@@ -101,6 +103,7 @@ function iterationCards(documents) {
     ];
 }
 
+/** @param {Documents} documents */
 function cards(documents, timeline) {
     const { overview, info } = documents;
     const span = overview?.span_ns || timeline.span;
@@ -126,9 +129,7 @@ function findingRow(item, most, openView) {
     const bar = el("div", { class: "bar" });
     bar.style.width = `${((item.gain_ns / most) * 100).toFixed(2)}%`;
     return el("li", null,
-        el("button", { type: "button", class: "link", onclick: () => openView("advise") },
-            item.title,
-        ),
+        link(item.title, () => openView("advise")),
         el("span", { class: "gain" },
             `${item.certainty === "bound" ? "at most " : ""}−${formatTime(item.gain_ns)}, ` +
                 formatPercent(item.gain_percent),
@@ -137,17 +138,18 @@ function findingRow(item, most, openView) {
     );
 }
 
+/** @param {Documents} documents */
 function findingsPart({ advise }, openView) {
     const findings = (advise?.findings || []).slice(0, TOP_FINDINGS);
     if (!findings.length) return null;
     const most = Math.max(...findings.map(({ gain_ns: gain }) => Number(gain)), 1);
     const more = advise.findings.length - findings.length;
-    return el("section", null,
-        el("h2", null, "What would make it faster"),
+    return section(
+        "What would make it faster",
         el("ol", { class: "gains" },
             findings.map((item) => findingRow(item, most, openView)),
         ),
-        more > 0 ? el("p", { class: "note" }, `${more} more in the view Advice.`) : null,
+        more > 0 ? note(`${more} more in the view Advice.`) : null,
     );
 }
 
@@ -157,8 +159,8 @@ function latencyPart(documents, timeline, options) {
     if (!hasIterations(documents)) return null;
     const rows = iterationRows(documents.iterations);
     const slow = new Set(documents.iters.outliers.map(({ iteration }) => iteration));
-    return el("section", null,
-        el("h2", null, "Latency of each iteration; click on one to see it"),
+    return section(
+        "Latency of each iteration; click on one to see it",
         iterationsChart(rows, slow, options, true),
         leftOutNotes(documents, "iterations"),
     );
@@ -166,6 +168,7 @@ function latencyPart(documents, timeline, options) {
 
 // ---- Hot kernels ----
 
+/** @param {Documents} documents */
 function hotKernels({ summary }) {
     const group = groupOf(summary, "gpu_activities");
     const kernels = group.rows.filter(({ name }) => !/^\[/.test(name));
@@ -188,8 +191,10 @@ function hotKernels({ summary }) {
 // ---- Quality ----
 
 // Lines on what may be missing; each with whether it is as it should be.
+/** @param {Documents} documents */
 function qualityLines({ info, iters, deps, timeline }) {
-    const { quality = {} } = info || {};
+    /** @type {Partial<InfoDocument["quality"]>} */
+    const quality = info?.quality || {};
     const damage = Object.values(quality.damage || {}).some(Boolean);
     const late = timeline?.left_out_late || 0;
     const doubtful = Number(deps?.doubtful_percent || 0);
@@ -215,22 +220,22 @@ function qualityLines({ info, iters, deps, timeline }) {
 
 function qualityPart(documents) {
     const { info } = documents;
-    return el("section", null,
-        el("h2", null, "Quality of the recording"),
+    return section(
+        "Quality of the recording",
         el("ul", { class: "quality" },
             qualityLines(documents).map(([fine, text]) =>
                 el("li", { class: fine ? "fine" : "doubt" }, fine ? "✓ " : "! ", text),
             ),
         ),
-        el("p", { class: "note" },
-            `${formatCount(info?.records || 0)} records in ${formatBytes(info?.bytes || 0)}.`,
-        ),
+        note(`${formatCount(info?.records || 0)} records in ${formatBytes(info?.bytes || 0)}.`),
     );
 }
 
 // ---- The view ----
 
 // options as main.js has them.
+/** @param {Documents} documents
+ * @param {Timeline} timeline */
 export function overviewView(documents, timeline, options) {
     const { openView } = options;
     return el("div", { class: "overview" },
@@ -239,7 +244,7 @@ export function overviewView(documents, timeline, options) {
         leftOutNotes(documents, "overview"),
         hasIterations(documents)
             ? partsBar(documents.iters)
-            : el("p", { class: "note" },
+            : note(
                   documents.iters?.note
                       ? `Iterations are not known: ${documents.iters.note}.`
                       : `No iterations were found: ${documents.iters?.why_whole || "nothing repeats"}.`,
@@ -249,11 +254,11 @@ export function overviewView(documents, timeline, options) {
             latencyPart(documents, timeline, options),
         ),
         stretchesOf(timeline, options.process).some(({ kind }) => kind === "work")
-            ? el("section", null,
-                  el("h2", null, "Kernels and copies at once; click to see when"),
+            ? section(
+                  "Kernels and copies at once; click to see when",
                   busyChart(timeline, options.process, options.show),
               )
-            : el("p", { class: "note" }, "The trace has no work of a GPU."),
+            : note("The trace has no work of a GPU."),
         el("div", { class: "columns hot" }, hotKernels(documents), qualityPart(documents)),
     );
 }

@@ -1,8 +1,8 @@
 // Several processes: a row for each, and what each of their GPUs did. If they are ranks of a job: its
 // findings, and what each rank does on the critical path of all.
 
-import { isNothing, meanOf } from "../base/data.js";
-import { el } from "../base/dom.js";
+import { documentsOf, isNothing, meanOf } from "../base/data.js";
+import { el, note } from "../base/dom.js";
 import { formatCount, formatTime } from "../base/format.js";
 import { dataTable } from "../base/table.js";
 import { titleOf } from "../base/words.js";
@@ -10,7 +10,7 @@ import { finding } from "./advise.js";
 import { hasIterations } from "./iterations.js";
 
 function processRow(row, list, number) {
-    const documents = Object.fromEntries(list.map((doc) => [doc.id, doc.value]));
+    const documents = documentsOf(list);
     const { iters, overview, info, advise } = documents;
     const latency = hasIterations(documents) ? iters.statistics.latency_ns : {};
     const times = (overview?.devices || [])
@@ -38,7 +38,7 @@ export function processesView(page) {
     const rows = summary.processes.map((row, i) => processRow(row, processes[i] || [], i));
     const left = summary.left_out || 0;
     return el("div", null,
-        el("p", { class: "note" }, summary.clocks),
+        note(summary.clocks),
         left
             ? el("p", { class: "note left-out" },
                   `Of ${formatCount(left + rows.length)} processes this page has ` +
@@ -56,9 +56,7 @@ export function processesView(page) {
                 },
             },
         ),
-        el("p", { class: "note" },
-            "A name leads to the overview of that process. The time line has all of them.",
-        ),
+        note("A name leads to the overview of that process. The time line has all of them."),
     );
 }
 
@@ -67,10 +65,10 @@ export function processesView(page) {
 // The iterations are those of the first rank.
 function jobFindings(advice) {
     if (!advice || advice.note)
-        return el("p", { class: "note" }, advice ? `No findings: ${advice.note}` : "No findings.");
+        return note(advice ? `No findings: ${advice.note}` : "No findings.");
     const { findings, iterations, step_mean_ns: step } = advice;
     return [
-        el("p", { class: "note" },
+        note(
             findings.length
                 ? "Each gain is of its change alone: gains do not add up. "
                 : "No findings: no rank keeps the others waiting. ",
@@ -102,7 +100,7 @@ function rowsOfPath({ rows, parts }) {
 }
 
 export function jobView({ deps, advice }) {
-    if (deps.note) return el("p", { class: "note" }, deps.note);
+    if (deps.note) return note(deps.note);
     const { by_rank: ranks, path_changes: changes, window_ns: window } = deps;
     return el("div", null,
         el("h2", null, "What to change"),
@@ -116,7 +114,7 @@ export function jobView({ deps, advice }) {
             })),
             { caption: "Ranks" },
         ),
-        el("p", { class: "note" },
+        note(
             `The critical path of ${formatTime(window)} goes from one rank to another ` +
                 `${formatCount(changes)} times. The time line shows it. While a kernel of NCCL ` +
                 "waits for peers, it is no work: the path leads through the rank that came last.",

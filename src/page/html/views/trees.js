@@ -1,7 +1,9 @@
 // What nests: the tree of `miniprof stacks` as a flame graph, and layers as lists that open.
 
 import { hashOf, isNothing } from "../base/data.js";
-import { debounced, el, facts, hideTip, plainTable, replaceContent, showTip } from "../base/dom.js";
+import {
+    button, choice, el, facts, hideTip, link, note, plainTable, replaceContent, searchBox, showTip,
+} from "../base/dom.js";
 import { formatCount, formatNumber, formatPercent, formatTime } from "../base/format.js";
 import { dataTable } from "../base/table.js";
 import { MAX_LISTED } from "../timeline/details.js";
@@ -60,7 +62,7 @@ class FlameGraph {
         this.nodes = flameNodes(document);
         this.weights = FLAME_WEIGHTS.filter(([key]) => Number(this.nodes[0].row[key] || 0) > 0);
         if (!this.weights.length) this.weights = [FLAME_WEIGHTS[0]];
-        [this.weight] = this.weights[0];
+        this.weight = this.weights[0][0];
         this.zoomed = this.selected = this.nodes[0];
         this.found = null; // nodes that the search has found; null: nothing is searched
         this.build();
@@ -68,17 +70,10 @@ class FlameGraph {
     }
 
     build() {
-        this.choice = el(
-            "select",
-            { id: "flame-weight", onchange: () => this.weigh(this.choice.selectedIndex) },
-            this.weights.map(([, words]) => el("option", null, words)),
-        );
-        this.filter = el("input", {
-            type: "search",
-            placeholder: "Search",
-            "aria-label": "Search functions and files",
-            oninput: debounced(() => this.search(), 120),
-        });
+        const words = this.weights.map(([, text]) => text);
+        const { select, parts } = choice("flame-weight", "Width ", words, (i) => this.weigh(i));
+        this.choice = select;
+        this.filter = searchBox("Search functions and files", () => this.search());
         this.count = el("span", { class: "note", role: "status" });
         this.boxes = el("div", {
             class: "boxes",
@@ -90,9 +85,8 @@ class FlameGraph {
             onpointerleave: () => hideTip(),
         });
         this.details = el("div", { class: "details" });
-        const weight = el("label", { for: "flame-weight" }, "Width ");
         this.element = el("section", { class: "flame" },
-            el("div", { class: "tools" }, weight, this.choice, this.filter, this.count),
+            el("div", { class: "tools" }, parts, this.filter, this.count),
             this.boxes,
             this.details,
         );
@@ -113,7 +107,7 @@ class FlameGraph {
 
     weigh(index) {
         this.choice.selectedIndex = index;
-        [this.weight] = this.weights[index];
+        this.weight = this.weights[index][0];
         this.draw();
         this.options.onmove?.();
     }
@@ -206,10 +200,8 @@ class FlameGraph {
     detailsOf(node) {
         const callers = [];
         for (let at = node.caller; at; at = at.caller) callers.push(at);
-        const link = (other) =>
-            el("button", { type: "button", class: "link code", onclick: () => this.zoom(other) },
-                other.row.frame,
-            );
+        const callerLink = (other) =>
+            link(other.row.frame, () => this.zoom(other), { class: "link code" });
         const heads = ["Weight", "With all it called", "Itself"];
         return [
             el("h2", null, frameName(node)),
@@ -227,7 +219,7 @@ class FlameGraph {
             ),
             callers.length ? el("h3", null, "Called from") : null,
             el("ul", null,
-                callers.slice(0, MAX_LISTED).map((at) => el("li", null, link(at))),
+                callers.slice(0, MAX_LISTED).map((at) => el("li", null, callerLink(at))),
             ),
         ];
     }
@@ -283,7 +275,7 @@ class FlameGraph {
     }
 
     goTo({ weight, zoom, node }) {
-        [this.weight] = this.weights[weight] || this.weights[0];
+        this.weight = (this.weights[weight] || this.weights[0])[0];
         this.choice.selectedIndex = this.weights[weight] ? weight : 0;
         this.zoomed = this.nodes[zoom] || this.nodes[0];
         this.selected = this.nodes[node] || this.zoomed;
@@ -296,6 +288,7 @@ function rowsOfLines({ rows, samples }) {
     return samples ? rows : rows.map(({ sampled_ns, self_sampled_ns, ...row }) => row);
 }
 
+/** @param {Documents} documents */
 export function flameView(value, documents, options) {
     if (!value.tree) return renderWhole(value, options);
     const { tree, rows, stacks, ...others } = value;
@@ -341,22 +334,17 @@ function layerItem(layer, inside, context) {
 }
 
 function layerToggle(layer, list) {
-    const button = el(
-        "button",
-        {
-            type: "button",
-            class: "toggle",
-            "aria-label": `Layers inside of ${layer.name ?? "none"}`,
-            "aria-expanded": String(!list.hidden),
-            onclick: () => {
-                list.hidden = !list.hidden;
-                button.setAttribute("aria-expanded", String(!list.hidden));
-                button.textContent = list.hidden ? "▸" : "▾";
-            },
-        },
-        list.hidden ? "▸" : "▾",
-    );
-    return button;
+    const toggle = button("", () => use(!list.hidden), {
+        class: "toggle",
+        "aria-label": `Layers inside of ${layer.name ?? "none"}`,
+    });
+    const use = (hidden) => {
+        list.hidden = hidden;
+        toggle.setAttribute("aria-expanded", String(!hidden));
+        toggle.textContent = hidden ? "▸" : "▾";
+    };
+    use(list.hidden);
+    return toggle;
 }
 
 // Rows come by total, so the outer ones are there before those inside, and brothers by total.
@@ -369,12 +357,13 @@ function layerTree(layers, context) {
     );
 }
 
+/** @param {Documents} documents */
 export function layersView(value, documents, options) {
     const context = { ...options, moment: usualMoment(documents, options) };
     const notes = leftOutNotes(documents, "layers", "positions", "layer_work");
     if (value.by === "position")
         return [
-            el("p", { class: "note" },
+            note(
                 value.has_ranges
                     ? "What the NVTX ranges launched is not known"
                     : "No NVTX ranges in the trace",

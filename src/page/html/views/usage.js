@@ -2,7 +2,7 @@
 
 import { makeChart } from "../base/charts.js";
 import { isNothing, isPlain, relativeTo } from "../base/data.js";
-import { el } from "../base/dom.js";
+import { el, note } from "../base/dom.js";
 import { formatByteTick, formatTick } from "../base/format.js";
 import { categoryOf, endOf, stretchesOf } from "../timeline/events.js";
 import { leftOutNotes, renderWhole } from "./documents.js";
@@ -13,13 +13,12 @@ const BUSY_BINS = 400;
 function addToBins(bins, begin, end, binLength) {
     const last = Math.min(bins.length - 1, Math.floor(end / binLength));
     for (let bin = Math.max(0, Math.floor(begin / binLength)); bin <= last; bin++)
-        bins[bin] += Math.max(
-            0,
-            Math.min(end, (bin + 1) * binLength) - Math.max(begin, bin * binLength),
-        );
+        bins[bin] += Math.max(0,
+            Math.min(end, (bin + 1) * binLength) - Math.max(begin, bin * binLength));
 }
 
 // On average over each bin.
+/** @param {Timeline} timeline */
 export function busyChart(timeline, process, show) {
     const binLength = Math.max(1, timeline.span / BUSY_BINS);
     const kernels = new Float64Array(BUSY_BINS);
@@ -27,12 +26,8 @@ export function busyChart(timeline, process, show) {
     for (const track of stretchesOf(timeline, process).filter(({ kind }) => kind === "work")) {
         for (let i = track.first; i < track.end; i++) {
             const category = categoryOf(timeline, i);
-            addToBins(
-                category === "kernel" || category === "graph" ? kernels : copies,
-                timeline.begin[i],
-                endOf(timeline, i),
-                binLength,
-            );
+            addToBins(category === "kernel" || category === "graph" ? kernels : copies,
+                timeline.begin[i], endOf(timeline, i), binLength);
         }
     }
     const share = (bins) => [...bins].map((time) => time / binLength);
@@ -117,6 +112,7 @@ function memoryCharts({ start_ns: start, time_ns: offsets, lines }, { origin, sh
     );
 }
 
+/** @param {Documents} documents */
 export function memoryView(memory, documents, options) {
     const lines = documents.memory_lines;
     const { start_ns: start, ...tables } = memory;
@@ -124,7 +120,7 @@ export function memoryView(memory, documents, options) {
         el("h2", null, "Over time"),
         lines?.lines && options.show
             ? memoryCharts(lines, options)
-            : el("p", { class: "note" }, lines?.note || "There is no time line."),
+            : note(lines?.note || "There is no time line."),
         leftOutNotes(documents, "memory_lines", "memory"),
         renderWhole(withMoments(tables, start), options),
     ];
