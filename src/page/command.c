@@ -1,22 +1,89 @@
 /* `miniprof html`: one page with the time line and all reports. Analyses that fail leave their
  * part out, and the page says so.
  */
+#include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text/units.h"
 #include "cli/command.h"
 #include "cli/page_file.h"
+#include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/report_options.h"
 #include "cli/trace_args.h"
-#include "page/browser.h"
-#include "page/job_page.h"
 #include "page/page.h"
 
 #include "base/poison.h"
+
+/* ---- The browser: it outlives the command, and what it prints is not for the terminal ---- */
+
+extern char **environ;
+
+/* The first name of a list with colons. */
+static bool find_first(const char *list, char program[PATH_MAX])
+{
+    char name[PATH_MAX];
+    int length = snprintf(name, sizeof name, "%.*s", (int)strcspn(list, ":"), list);
+
+    return length > 0 && length < PATH_MAX && program_find(name, program);
+}
+
+static bool find_browser(char program[PATH_MAX])
+{
+    static const char *const usual[] = {"xdg-open", "open"};
+    const char *wanted = getenv("BROWSER");
+
+    if (wanted && *wanted)
+        return find_first(wanted, program);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        if (program_find(usual[i], program))
+            return true;
+    }
+    return false;
+}
+
+static int start(char *program, char *page)
+{
+    char *arguments[] = {program, page, NULL};
+    posix_spawn_file_actions_t files;
+    pid_t pid;
+    int error;
+
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+    error = posix_spawn(&pid, program, &files, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+static bool open_browser(const char *command, const char *page)
+{
+    char program[PATH_MAX];
+    char *copy = strdup(page);
+    int error;
+
+    if (!copy || !find_browser(program)) {
+        complain(command, "no browser was found to show '%s': set BROWSER, or install xdg-open",
+                 page);
+        free(copy);
+        return false;
+    }
+    error = start(program, copy);
+    free(copy);
+    if (error)
+        complain(command, "cannot run the browser '%s': %s", program, strerror(error));
+    return !error;
+}
+
+/* ---- The command ---- */
 
 /* A page with this many events is about 30 MB, and a browser takes about 100 MB for it. */
 #define USUAL_EVENTS 2000000
@@ -237,7 +304,7 @@ static int make_page(struct making *making)
         return code;
     if (!values->output)
         say_path(page);
-    if (values->open && !browser_open(set.command, values->output ? values->output : page))
+    if (values->open && !open_browser(set.command, values->output ? values->output : page))
         return EXIT_FINDINGS;
     return code;
 }

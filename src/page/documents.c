@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/data/map.h"
-#include "page/analyses.h"
 #include "reports/deps/print.h"
 #include "reports/nvtx/nvtx.h"
 #include "reports/summary/print.h"

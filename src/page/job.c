@@ -1,12 +1,14 @@
-/* The documents of a page about a job, made by the printers of the commands.
+/* Joins the ranks of a folder for its page, and makes the documents about their job by the printers
+ * of the commands.
  */
-#include "page/page.h"
+#include "page/job.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/memory_file.h"
+#include "cli/command.h"
 #include "page/documents.h"
+#include "page/page.h"
 #include "reports/advise/print.h"
 #include "reports/deps/print.h"
 
@@ -28,10 +30,11 @@ static enum mp_status print_path(const struct report_out *out, struct html_job *
     return print_deps(out, &report);
 }
 
-static enum mp_status follow_path(const struct report_out *out, struct html_job *job,
-                                  const struct job_report *head)
+static enum mp_status follow_path(FILE *file, void *context)
 {
-    struct job_report own = *head;
+    struct html_job *job = context;
+    const struct report_out out = {.file = file, .format = REPORT_JSON};
+    struct job_report head = {.ranks = &job->ranks};
     struct job_usage usage;
     struct deps_result result;
     enum mp_status status;
@@ -41,53 +44,33 @@ static enum mp_status follow_path(const struct report_out *out, struct html_job 
         return MP_ERR_MEMORY;
     MP_TRY(deps_result_init(&job->job.deps, &result));
     status = job_use(&job->job.deps, &job->windows, &usage);
-    own.usage = &usage;
+    head.usage = &usage;
     if (status == MP_OK)
-        status = print_path(out, job, &own, &result);
+        status = print_path(&out, job, &head, &result);
     job_usage_free(&usage);
     deps_result_free(&result);
     return status;
 }
 
-static enum mp_status find_advice(const struct report_out *out, struct html_job *job,
-                                  const struct job_report *head)
+static enum mp_status find_advice(FILE *file, void *context)
 {
+    struct html_job *job = context;
+    const struct report_out out = {.file = file, .format = REPORT_JSON};
+    const struct job_report head = {.ranks = &job->ranks};
     struct advice advice;
-    const struct advise_job_report report = {.job = head,
+    const struct advise_job_report report = {.job = &head,
                                              .advice = &advice,
                                              .iterations = job->iterations.count,
                                              .rank = job->job.deps.ranks[0]};
 
     if (!job->iterations.count) {
-        html_print_note(out->file, job->no_iterations.text);
+        html_print_note(file, job->no_iterations.text);
         return MP_OK;
     }
     MP_TRY(job_advise(&job->job, &job->iterations, &advice));
-    print_job_advise(out, &report);
+    print_job_advise(&out, &report);
     advise_free(&advice);
     return MP_OK;
-}
-
-static enum mp_status add(struct html_page *page, struct html_job *job, const char *id,
-                          const char *title,
-                          enum mp_status (*print)(const struct report_out *, struct html_job *,
-                                                  const struct job_report *))
-{
-    const struct job_report head = {.ranks = &job->ranks};
-    char *text = NULL;
-    size_t bytes = 0;
-    const struct report_out out = {.file = memory_file_open(&text, &bytes), .format = REPORT_JSON};
-    enum mp_status status;
-
-    if (!out.file)
-        return MP_ERR_MEMORY;
-    status = print(&out, job, &head);
-    if (fclose(out.file) != 0)
-        status = MP_ERR_MEMORY;
-    if (status == MP_OK)
-        html_page_json(page, id, title, text, bytes);
-    free(text);
-    return status;
 }
 
 /* From the begin of each kernel of NCCL until its transfer begins. */
@@ -116,8 +99,8 @@ static enum mp_status find_peers(struct html_job *job)
 enum mp_status html_job_add(struct html_page *page, struct html_job *job)
 {
     MP_TRY(find_peers(job));
-    MP_TRY(add(page, job, "job", "Critical path", follow_path));
-    return add(page, job, "job_advise", "Findings", find_advice);
+    MP_TRY(html_page_print(page, "", "job", "Critical path", follow_path, job));
+    return html_page_print(page, "", "job_advise", "Findings", find_advice, job);
 }
 
 static void give_own(const struct html_job *job, size_t process, const uint64_t *values,
@@ -137,15 +120,24 @@ void html_job_path(const struct html_job *job, size_t process, uint64_t *critica
 
 /* ---- Waiting for peers ---- */
 
-static void print_peers(FILE *out, const struct timeline *timeline, const struct deps *deps,
-                        const uint64_t *peers)
+struct peers {
+    const struct timeline *timeline;
+    const struct deps *deps;
+    const uint64_t *waiting; /* by activity, ns */
+};
+
+static enum mp_status print_peers(FILE *out, void *context)
 {
+    const struct peers *peers = context;
+    const struct timeline *timeline = peers->timeline;
+    const struct deps *deps = peers->deps;
+    const uint64_t *waiting = peers->waiting;
     struct json_writer json;
 
     json_open_document(&json, out, 0);
     json_key_array(&json, "events");
     for (uint32_t i = 0; i < deps->count; i++) {
-        uint32_t event = peers[i] ? timeline_event_of(timeline, deps, i) : TIMELINE_NONE;
+        uint32_t event = waiting[i] ? timeline_event_of(timeline, deps, i) : TIMELINE_NONE;
 
         if (event != TIMELINE_NONE)
             json_number(&json, event);
@@ -153,31 +145,11 @@ static void print_peers(FILE *out, const struct timeline *timeline, const struct
     json_close_array(&json);
     json_key_array(&json, "waiting_ns");
     for (uint32_t i = 0; i < deps->count; i++) {
-        if (peers[i] && timeline_event_of(timeline, deps, i) != TIMELINE_NONE)
-            json_number(&json, peers[i]);
+        if (waiting[i] && timeline_event_of(timeline, deps, i) != TIMELINE_NONE)
+            json_number(&json, waiting[i]);
     }
     json_close_array(&json);
     json_close_document(&json);
-}
-
-static enum mp_status add_peers(struct html_page *page, const struct timeline *timeline,
-                                const struct deps *deps, const uint64_t *peers, const char *prefix)
-{
-    char id[HTML_ID_BYTES];
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = memory_file_open(&text, &bytes);
-
-    if (!memory)
-        return MP_ERR_MEMORY;
-    print_peers(memory, timeline, deps, peers);
-    if (fclose(memory) != 0) {
-        free(text);
-        return MP_ERR_MEMORY;
-    }
-    snprintf(id, sizeof id, "%speers", prefix);
-    html_page_json(page, id, "Waiting for peers", text, bytes);
-    free(text);
     return MP_OK;
 }
 
@@ -185,13 +157,73 @@ enum mp_status html_job_add_peers(struct html_page *page, const struct html_job 
                                   size_t process, const struct timeline *timeline,
                                   const struct deps *deps, const char *prefix)
 {
-    uint64_t *peers = calloc((size_t)deps->count + 1, sizeof *peers);
+    uint64_t *waiting = calloc((size_t)deps->count + 1, sizeof *waiting);
+    struct peers peers = {timeline, deps, waiting};
     enum mp_status status = MP_ERR_MEMORY;
 
-    if (peers) {
-        give_own(job, process, job->peers, peers, deps->count);
-        status = add_peers(page, timeline, deps, peers, prefix);
+    if (waiting) {
+        give_own(job, process, job->peers, waiting, deps->count);
+        status = html_page_print(page, prefix, "peers", "Waiting for peers", print_peers, &peers);
     }
-    free(peers);
+    free(waiting);
     return status;
+}
+
+/* ---- The ranks of a folder ---- */
+
+/* Without iterations there are no findings, and the page says why. */
+static enum mp_status find_iterations(struct job_page *page, const struct job_page_options *options)
+{
+    const struct iterations_options by = {.range = options->range};
+    enum mp_status status = matched_iterations(&page->matched, &page->job.job, &by,
+                                               &page->job.iterations, &page->job.no_iterations);
+
+    return status == MP_ERR_MEMORY ? status : MP_OK;
+}
+
+static enum mp_status join(struct job_page *page, const struct job_page_options *options,
+                           struct mp_error *error)
+{
+    const struct deps_options graph = {.style = options->style, .fronts = true};
+    struct html_job *job = &page->job;
+    enum mp_status status;
+
+    MP_TRY(matched_join(&page->matched, &graph, &job->job, error));
+    MP_TRY(job_windows(&job->job, options->range, &job->windows, error));
+    status = find_iterations(page, options);
+    job->ranks = matched_report(&page->matched);
+    return status
+               ? mp_error_set(error, status, "cannot analyse the job: %s", mp_status_name(status))
+               : MP_OK;
+}
+
+bool job_page_open(struct job_page *page, const struct job_page_options *options, int count,
+                   char **arguments, int *code)
+{
+    struct mp_error error;
+    enum mp_status status;
+
+    page->job = (struct html_job){.critical = NULL};
+    if (!matched_is_job(&page->matched, options->command, count, arguments, options->one_clock)) {
+        *code = worse_code(*code, page->matched.code);
+        return false;
+    }
+    matched_complain(&page->matched);
+    status = join(page, options, &error);
+    if (status != MP_OK) {
+        complain(options->command, "the page has nothing of the job: %s", error.text);
+        matched_worsen(&page->matched, EXIT_FINDINGS);
+    }
+    *code = worse_code(*code, page->matched.code);
+    return status == MP_OK;
+}
+
+void job_page_close(struct job_page *page)
+{
+    deps_windows_free(&page->job.windows);
+    deps_windows_free(&page->job.iterations);
+    free(page->job.critical);
+    free(page->job.peers);
+    job_free(&page->job.job);
+    matched_free(&page->matched);
 }

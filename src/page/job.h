@@ -9,9 +9,12 @@
 #ifndef MP_PAGE_JOB_H
 #define MP_PAGE_JOB_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 #include "page/timeline/timeline.h"
 #include "reports/job/job.h"
+#include "reports/ranks/load.h"
 #include "reports/ranks/print.h"
 
 struct html_page;
@@ -37,5 +40,26 @@ void html_job_path(const struct html_job *job, size_t process, uint64_t *critica
 enum mp_status html_job_add_peers(struct html_page *page, const struct html_job *job,
                                   size_t process, const struct timeline *timeline,
                                   const struct deps *deps, const char *prefix);
+
+/* ---- The ranks of a folder ---- */
+
+struct job_page {
+    struct matched matched;
+    struct html_job job;
+};
+
+struct job_page_options {
+    const char *command; /* for complaints */
+    enum names_style style;
+    uint64_t range; /* capture range; 0: everything */
+    bool one_clock;
+};
+
+/* Reads the ranks and joins them. False: the arguments are no job, or it cannot be joined, which a
+ * line says. What is wrong with the traces makes *code worse. job_page_close in any case. */
+bool job_page_open(struct job_page *page, const struct job_page_options *options, int count,
+                   char **arguments, int *code);
+
+void job_page_close(struct job_page *page);
 
 #endif

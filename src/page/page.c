@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/data/frame.h"
+#include "base/data/memory_file.h"
 #include "base/status.h"
 #include "base/text/foreign.h"
-#include "page/assets.h"
 
 #include "base/poison.h"
 
@@ -206,6 +206,27 @@ void html_put_base64(FILE *out, const uint8_t *data, size_t size)
         fputc(count > 1 ? base64[bits >> 6 & 63] : '=', out);
         fputc(count > 2 ? base64[bits & 63] : '=', out);
     }
+}
+
+enum mp_status html_page_print(struct html_page *page, const char *prefix, const char *id,
+                               const char *title, html_print *print, void *context)
+{
+    char full_id[HTML_ID_BYTES];
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = memory_file_open(&text, &bytes);
+    enum mp_status status;
+
+    if (!memory)
+        return MP_ERR_MEMORY;
+    status = print(memory, context);
+    if (fclose(memory) != 0) /* its errors stay until then */
+        status = MP_ERR_MEMORY;
+    snprintf(full_id, sizeof full_id, "%s%s", prefix, id);
+    if (!status)
+        html_page_json(page, full_id, title, text, bytes);
+    free(text);
+    return status;
 }
 
 void html_page_blob(struct html_page *page, const char *id, const uint8_t *data, size_t size)

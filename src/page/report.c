@@ -1,48 +1,42 @@
-/* Puts the part of a page about one trace together, and a page of that part alone. Each document is
- * printed into memory first, so that the page holds the whole document, or a note that says why the
- * trace has none. If there is no memory for a document, there is no page.
+/* Puts the part of a page about one trace together, a page of that part alone, and a page of
+ * several processes. Each document is printed into memory first, so that the page holds the whole
+ * document, or a note that says why the trace has none. If there is no memory for a document, there
+ * is no page. Of several processes only one trace is open at a time.
  */
 #include "page/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/data/memory_file.h"
-#include "page/analyses.h"
+#include "base/text/json_write.h"
 #include "page/documents.h"
 #include "page/page.h"
+#include "reports/common/set.h"
 
 #include "base/poison.h"
 
-static enum mp_status add_document(struct html_page *page, const struct html_document *document,
-                                   struct html_material *material, const char *prefix)
+struct printing {
+    const struct html_document *document;
+    struct html_material *material;
+};
+
+/* A document that fails becomes a note. */
+static enum mp_status print_document(FILE *out, void *context)
 {
-    char id[HTML_ID_BYTES];
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = memory_file_open(&text, &bytes);
+    const struct printing *printing = context;
+    const struct deps *deps = &printing->material->deps;
     struct mp_error error = {.status = MP_OK};
     enum mp_status status;
 
-    if (!memory)
-        return MP_ERR_MEMORY;
-    if (document->needs_times && quality_gap(&material->deps.quality))
-        status =
-            mp_error_set(&error, MP_ERR_ARGUMENT, "%s", quality_gap(&material->deps.quality)->why);
+    if (printing->document->needs_times && quality_gap(&deps->quality))
+        status = mp_error_set(&error, MP_ERR_ARGUMENT, "%s", quality_gap(&deps->quality)->why);
     else
-        status = document->print(memory, material, &error);
-    if (status && status != MP_ERR_MEMORY) {
-        rewind(memory);
-        html_print_note(memory, error.status ? error.text : mp_status_name(status));
-        status = MP_OK;
-    }
-    if (fclose(memory) != 0) /* its errors stay until then */
-        status = MP_ERR_MEMORY;
-    snprintf(id, sizeof id, "%s%s", prefix, document->id);
-    if (!status)
-        html_page_json(page, id, document->title, text, bytes);
-    free(text);
-    return status;
+        status = printing->document->print(out, printing->material, &error);
+    if (!status || status == MP_ERR_MEMORY)
+        return status;
+    rewind(out);
+    html_print_note(out, error.status ? error.text : mp_status_name(status));
+    return MP_OK;
 }
 
 /* ---- What they are made of ---- */
@@ -120,8 +114,12 @@ static enum mp_status write_part(struct html_page *page, struct html_material *m
                                  struct mp_error *error)
 {
     MP_TRY(load(material, options->events, error));
-    for (size_t i = 0; i < html_document_count; i++)
-        MP_TRY(add_document(page, &html_documents[i], material, prefix));
+    for (size_t i = 0; i < html_document_count; i++) {
+        struct printing printing = {&html_documents[i], material};
+
+        MP_TRY(html_page_print(page, prefix, html_documents[i].id, html_documents[i].title,
+                               print_document, &printing));
+    }
     if (options->job) {
         html_job_path(options->job, options->process, material->critical, material->deps.count);
         MP_TRY(html_job_add_peers(page, options->job, options->process, &material->timeline,
@@ -163,5 +161,82 @@ enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
     *result = (struct html_report_result){.events = 0};
     MP_TRY(html_page_begin(&page, out, error));
     MP_TRY(html_report_part(&page, trace, options, "", result, error));
+    return html_page_end(&page, error);
+}
+
+/* ---- Several processes ---- */
+
+static size_t shown_of(const struct trace_set *set)
+{
+    return set->count < HTML_MAX_PROCESSES ? set->count : HTML_MAX_PROCESSES;
+}
+
+static void json_processes(struct json_writer *json, const struct trace_set *set)
+{
+    json_key_array(json, "processes");
+    for (size_t i = 0; i < shown_of(set); i++) {
+        const struct trace_process *process = &set->processes[i];
+
+        json_open_object(json);
+        json_process(json, process);
+        JSON_FACTS(json, FACT("offset_ns", process->offset), FACT("records", process->records),
+                   FLAG("whole", trace_process_is_whole(process)));
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+static enum mp_status print_processes(FILE *out, void *context)
+{
+    const struct trace_set *set = *(const struct trace_set **)context;
+    char clocks[TRACE_SET_CLOCKS_BYTES];
+    struct json_writer json;
+
+    json_open_document(&json, out, 2);
+    JSON_FACTS(&json, FACT("clocks", trace_set_describe_clocks(set, clocks, sizeof clocks)),
+               FACT("left_out", set->count - shown_of(set)));
+    json_processes(&json, set);
+    json_close_document(&json);
+    return MP_OK;
+}
+
+static enum mp_status add_part(struct html_page *page, const struct trace_set *set, size_t number,
+                               const struct html_set_options *options, struct mp_error *error)
+{
+    const struct trace_process *process = &set->processes[number];
+    struct html_report_options report = options->report;
+    struct html_report_result result;
+    struct mp_trace *trace = options->open(options->context, process->path);
+    char prefix[HTML_ID_BYTES / 2];
+    enum mp_status status;
+
+    if (!trace)
+        return MP_ERR_IO;
+    report.events = options->report.events / shown_of(set);
+    report.process = number;
+    snprintf(prefix, sizeof prefix, "p%zu_", number + 1);
+    status = html_report_part(page, trace, &report, prefix, &result, error);
+    mp_trace_close(trace);
+    if (status == MP_OK)
+        options->written(options->context, process, &result);
+    return status;
+}
+
+enum mp_status html_set_write(FILE *out, const struct trace_set *set,
+                              const struct html_set_options *options,
+                              const struct trace_process **failed, struct mp_error *error)
+{
+    struct html_page page;
+
+    *error = (struct mp_error){.status = MP_OK};
+    *failed = set->processes;
+    MP_TRY(html_page_begin(&page, out, error));
+    MP_TRY(html_page_print(&page, "", "processes", "Processes", print_processes, &set));
+    if (options->report.job)
+        MP_TRY(html_job_add(&page, options->report.job));
+    for (size_t i = 0; i < shown_of(set); i++) {
+        *failed = &set->processes[i];
+        MP_TRY(add_part(&page, set, i, options, error));
+    }
     return html_page_end(&page, error);
 }

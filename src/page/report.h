@@ -74,8 +74,6 @@ enum mp_status html_set_write(FILE *out, const struct trace_set *set,
 
 /* ---- Between the two ---- */
 
-#define HTML_ID_BYTES 64
-
 struct html_page;
 
 /* Adds the documents and the blob of one trace to a page. */

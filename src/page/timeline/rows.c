@@ -11,6 +11,43 @@
 
 #include "base/poison.h"
 
+/* ---- Names and kinds: each is stored once, so that an event needs four bytes for it ---- */
+
+enum mp_status timeline_reach_name(struct timeline *timeline, unsigned category, const char *text,
+                                   uint32_t *name)
+{
+    uint32_t id = mp_intern_add(&timeline->texts, text, strlen(text));
+    uint64_t key = (uint64_t)category << 32 | id;
+
+    if (!id)
+        return MP_ERR_MEMORY;
+    *name = mp_map_get(&timeline->name_index, key);
+    if (*name != MP_MAP_ABSENT)
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&timeline->names, timeline->name_count, &timeline->name_capacity,
+                      sizeof *timeline->names));
+    *name = (uint32_t)timeline->name_count++;
+    timeline->names[*name] = (struct timeline_name){.text = id, .category = (uint8_t)category};
+    return mp_map_put(&timeline->name_index, key, *name);
+}
+
+enum mp_status timeline_reach_kind(struct timeline *timeline, uint32_t name, uint32_t detail,
+                                   uint32_t *kind)
+{
+    uint64_t key = (uint64_t)name << 32 | detail;
+
+    *kind = mp_map_get(&timeline->kind_index, key);
+    if (*kind != MP_MAP_ABSENT)
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&timeline->kinds, timeline->kind_count, &timeline->kind_capacity,
+                      sizeof *timeline->kinds));
+    *kind = (uint32_t)timeline->kind_count++;
+    timeline->kinds[*kind] = (struct timeline_kind){name, detail};
+    return mp_map_put(&timeline->kind_index, key, *kind);
+}
+
+/* ---- Rows ---- */
+
 #define LEFT_OUT UINT8_MAX
 
 /* ---- Rows ---- */
@@ -206,4 +243,176 @@ enum mp_status timeline_add_ranges(struct timeline *timeline, struct timeline_st
     free(ranges.order);
     strip->domain = 0;
     return status;
+}
+
+/* ---- Groups of neighbours, so that a picture of any zoom needs a few thousand boxes ---- */
+
+static uint64_t span_of(unsigned level)
+{
+    uint64_t span = 1;
+
+    while (level--)
+        span *= TIMELINE_FAN;
+    return span;
+}
+
+uint32_t timeline_groups_at(uint32_t events, unsigned level)
+{
+    uint64_t span = span_of(level);
+
+    return (uint32_t)((events + span - 1) / span);
+}
+
+unsigned timeline_levels_of(uint32_t events)
+{
+    unsigned levels = 0;
+
+    while (timeline_groups_at(events, levels) > 1)
+        levels++;
+    return levels;
+}
+
+/* The name with the greatest sum among those of the events; clears the sums. */
+static uint32_t take_largest(const struct timeline *timeline, const struct timeline_event *events,
+                             uint64_t count, uint64_t *sums)
+{
+    uint32_t best = timeline->kinds[events[0].kind].name;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t name = timeline->kinds[events[i].kind].name;
+
+        if (sums[name] > sums[best])
+            best = name;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        sums[timeline->kinds[events[i].kind].name] = 0;
+    return best;
+}
+
+static struct timeline_group group_of(const struct timeline *timeline,
+                                      const struct timeline_event *events, uint64_t count,
+                                      uint64_t *sums)
+{
+    const struct timeline_event *last = &events[count - 1];
+    struct timeline_group group = {.begin = events[0].begin, .end = last->begin + last->duration};
+
+    for (uint64_t i = 0; i < count; i++) {
+        group.busy += events[i].duration;
+        sums[timeline->kinds[events[i].kind].name] += events[i].duration;
+    }
+    group.name = take_largest(timeline, events, count, sums);
+    return group;
+}
+
+void timeline_level_fill(const struct timeline *timeline, const struct timeline_track *track,
+                         unsigned level, uint64_t *sums, struct timeline_group *groups)
+{
+    const struct timeline_event *events = timeline->events + track->first;
+    uint64_t span = span_of(level);
+
+    for (uint64_t at = 0; at < track->count; at += span) {
+        uint64_t count = track->count - at < span ? track->count - at : span;
+
+        *groups++ = group_of(timeline, events + at, count, sums);
+    }
+}
+
+/* ---- When a device was busy: the union of what ran on its streams ---- */
+
+struct row {
+    const struct timeline_event *at;
+    const struct timeline_event *end;
+};
+
+struct merging {
+    const struct timeline *timeline;
+    unsigned categories;
+    struct row *rows; /* a heap: the earliest at [0] */
+    size_t count;
+};
+
+/* Skips events that are not asked for; false when none is left. */
+static bool settle(const struct merging *merging, struct row *row)
+{
+    const struct timeline *timeline = merging->timeline;
+
+    for (; row->at < row->end; row->at++) {
+        const struct timeline_kind *kind = &timeline->kinds[row->at->kind];
+
+        if (merging->categories >> timeline->names[kind->name].category & 1)
+            return true;
+    }
+    return false;
+}
+
+static void sink(struct merging *merging, size_t at)
+{
+    struct row *rows = merging->rows;
+
+    for (;;) {
+        size_t min = at;
+
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < merging->count; child++) {
+            if (rows[child].at->begin < rows[min].at->begin)
+                min = child;
+        }
+        if (min == at)
+            return;
+        struct row held = rows[at];
+        rows[at] = rows[min];
+        rows[min] = held;
+        at = min;
+    }
+}
+
+/* Moves the earliest row on. */
+static void busy_advance(struct merging *merging)
+{
+    merging->rows[0].at++;
+    if (!settle(merging, &merging->rows[0]))
+        merging->rows[0] = merging->rows[--merging->count];
+    sink(merging, 0);
+}
+
+static void collect(struct merging *merging, uint64_t device)
+{
+    const struct timeline *timeline = merging->timeline;
+
+    for (size_t i = 0; i < timeline->track_count; i++) {
+        const struct timeline_track *track = &timeline->tracks[i];
+        struct row row = {timeline->events + track->first,
+                          timeline->events + track->first + track->count};
+
+        if (track->kind == TIMELINE_WORK && timeline->lanes[track->lane].device == device &&
+            settle(merging, &row))
+            merging->rows[merging->count++] = row;
+    }
+    for (size_t i = merging->count; i-- > 0;)
+        sink(merging, i);
+}
+
+enum mp_status timeline_busy(const struct timeline *timeline, uint64_t device, unsigned categories,
+                             uint64_t *busy)
+{
+    struct merging merging = {.timeline = timeline, .categories = categories};
+    uint64_t counted_to = 0;
+
+    *busy = 0;
+    merging.rows = calloc(timeline->track_count + 1, sizeof *merging.rows);
+    if (!merging.rows)
+        return MP_ERR_MEMORY;
+    collect(&merging, device);
+    for (; merging.count; busy_advance(&merging)) {
+        uint64_t begin = merging.rows[0].at->begin;
+        uint64_t end = begin + merging.rows[0].at->duration;
+
+        if (begin < counted_to)
+            begin = counted_to;
+        if (end > begin) {
+            *busy += end - begin;
+            counted_to = end;
+        }
+    }
+    free(merging.rows);
+    return MP_OK;
 }

@@ -116,7 +116,7 @@ void timeline_free(struct timeline *timeline);
 uint32_t timeline_event_of(const struct timeline *timeline, const struct deps *deps,
                            uint32_t activity);
 
-/* ---- Level of detail (levels.c) ---- */
+/* ---- Level of detail ---- */
 
 /* Events first to first + count - 1 of a track drawn as one. */
 struct timeline_group {
@@ -139,14 +139,14 @@ unsigned timeline_levels_of(uint32_t events);
 void timeline_level_fill(const struct timeline *timeline, const struct timeline_track *track,
                          unsigned level, uint64_t *sums, struct timeline_group *groups);
 
-/* ---- How busy (busy.c) ---- */
+/* ---- How busy ---- */
 
 /* Time in which work of the `category` bits (1 << enum deps_kind) ran on any stream of a device,
  * ns. MP_ERR_MEMORY. */
 enum mp_status timeline_busy(const struct timeline *timeline, uint64_t device, unsigned categories,
                              uint64_t *busy);
 
-/* ---- Between timeline.c and timeline_*.c ---- */
+/* ---- Between the files of the timeline ---- */
 
 /* Events of one lane that need rows, in order of begin; of equal begins, the longer first. */
 struct timeline_strip {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/analyses.h"
+#include "page/documents.h"
 
 #define STREAM 7
 

@@ -174,7 +174,7 @@ export function memoryIn(steps, from, to) {
     return most;
 }
 
-// ---- Counters: read from the columns of src/page/analyses.h ----
+// ---- Counters: read from the columns of src/page/documents.h ----
 
 // The value of what is stored (sampled_unpack in src/base/metrics/sampled.c).
 function unpackSample(packed, step) {
