@@ -150,7 +150,7 @@ class Page {
     render(id) {
         const value = this.documents[id];
         const options = this.options();
-        if (!value || value.stacks === false) return note("This process has nothing of it.");
+        if (!value || value.stacks === false) return note("This process has no such data.");
         if (VIEWS[id] && !value.note) return VIEWS[id](value, this.documents, options);
         return [leftOutNotes(this.documents, id), renderWhole(value, options)];
     }

@@ -17,9 +17,9 @@ const KEYS = [
     ["b", "to what it waited for"],
     ["c", "critical path"],
     ["/", "search"],
-    ["Esc", "no selection, no measure"],
+    ["Esc", "clear selection and measurement"],
     ["in a row's name: p", "pin"],
-    ["in a row's name: shift + ↑ ↓", "taller, lower"],
+    ["in a row's name: shift + ↑ ↓", "taller, shorter"],
 ];
 
 export const KEY_ACTIONS = (() => {

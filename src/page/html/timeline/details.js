@@ -47,7 +47,7 @@ function causeFacts(timeline, event, select) {
     if (launch !== NONE) {
         pairs.push(["Launched by", eventLink(timeline, launch, select)]);
         pairs.push([
-            "From that call's begin",
+            "Delay from that call",
             formatTime(timeline.begin[event] - timeline.begin[launch]),
         ]);
     }
@@ -58,7 +58,7 @@ function causeFacts(timeline, event, select) {
         "Waiting time",
         timeline.waiting[event] ? formatTime(timeline.waiting[event]) : "",
     ]);
-    pairs.push(["For peers", timeline.peer[event] ? formatTime(timeline.peer[event]) : ""]);
+    pairs.push(["Waited for peers", timeline.peer[event] ? formatTime(timeline.peer[event]) : ""]);
     pairs.push([
         "On the critical path",
         timeline.critical[event]

@@ -17,12 +17,12 @@ const CERTAINTIES = { estimate: "an estimate", bound: "a bound" };
 
 const REASONS_NOT_TRIED = {
     no_calls: "no API calls in the trace",
-    no_gpu_work: "no work of a GPU in the trace",
-    no_loop: "there is but one iteration",
+    no_gpu_work: "no GPU work in the trace",
+    no_loop: "there is only one iteration",
     few_iterations: "fewer than 10 iterations",
     no_layers: "no NVTX ranges in the iterations",
     no_occupancy: "no launch shapes with limits of their device",
-    profiled: "kernels were run again for metrics",
+    profiled: "kernels were replayed for metrics",
 };
 
 function iterationLink(number, text, context) {
@@ -72,10 +72,10 @@ export function finding(item, index, advice, context, id = "finding") {
         facts([
             ["What to do", item.to_do],
             ["Gain", `${CERTAINTIES[item.certainty]}, ${METHODS[item.method] || item.method}`],
-            ["It assumes", item.assumes],
+            ["Assumption", item.assumes],
         ]),
         el("details", null,
-            el("summary", null, "The numbers of an iteration"),
+            el("summary", null, "Numbers per iteration"),
             facts(
                 Object.entries(item.numbers).map(([key, value]) => [
                     titleOf(key),

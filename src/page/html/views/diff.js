@@ -110,7 +110,7 @@ function allowedWords({ allowed_percent, failed, low_ns }) {
     if (failed) return `Failed: B is slower by more than ${allowed_percent} %.`;
     return isNothing(low_ns)
         ? `Not known whether B is slower by more than ${allowed_percent} %: too few iterations.`
-        : `Passed: B is not surely slower by more than ${allowed_percent} %.`;
+        : `Passed: B is not shown to be slower by more than ${allowed_percent} %.`;
 }
 
 function samplesWords({ samples, low_ns, a, b }) {
@@ -219,7 +219,7 @@ function effectsOf(diff) {
         effectBars("Where the time of an iteration went", "of A's mean", parts, most),
         tables.length
             ? [tables, note(meaning)]
-            : note("No kernel, copy or set is surely slower or faster, added or removed."),
+            : note("No kernel, copy or set is shown to be slower or faster, added or removed."),
     ];
 }
 

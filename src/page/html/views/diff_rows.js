@@ -213,7 +213,7 @@ export function effectBars(title, words, effects, most) {
     ];
     const heads = [
         el("th", { scope: "col", class: "name" }, "Name"),
-        el("th", { scope: "col", class: "number" }, `B less A, ${words}`),
+        el("th", { scope: "col", class: "number" }, `B minus A, ${words}`),
         el("th", { "aria-hidden": "true", class: "ways" }, "faster ← | → slower"),
     ];
     return section(
@@ -266,7 +266,7 @@ function changeRow(row, counted, usual) {
 export function rowsView(caption, rows, counted, diff) {
     const usual = Number(diff.iterations.a.mean_ns);
     return el("div", null,
-        note("Times and counts are of an iteration, means; differences are B less A."),
+        note("Times and counts are means per iteration; differences are B minus A."),
         changesTable(
             caption,
             rows.map((row) => changeRow(row, counted, usual)),
@@ -317,7 +317,7 @@ export function quantitiesView({ diff }) {
     });
     const isTime = (row) => unitOf(row.quantity) === "time";
     return el("div", null,
-        note("Means of an iteration; differences are B less A."),
+        note("Means per iteration; differences are B minus A."),
         ["Times", "Counts"].map((title, i) => [
             el("h2", null, title),
             dataTable(

@@ -20,10 +20,7 @@ export function renderWhole(value, options) {
     if (value.note || !Object.keys(common).includes("pid")) return renderDocument(value, options);
     return [
         ...renderDocument(own, options),
-        el("details", null,
-            el("summary", null, "What it rests on"),
-            renderDocument(common, options, 1),
-        ),
+        el("details", null, el("summary", null, "Based on"), renderDocument(common, options, 1)),
     ];
 }
 

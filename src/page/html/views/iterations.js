@@ -89,15 +89,15 @@ function latencyFacts(items) {
         ["Mean", formatTime(mean)],
         ["P50", formatTime(percentile(lengths, 50))],
         ["P99", formatTime(percentile(lengths, 99))],
-        ["Least", formatTime(lengths[0])],
-        ["Greatest", formatTime(lengths[lengths.length - 1])],
+        ["Min", formatTime(lengths[0])],
+        ["Max", formatTime(lengths[lengths.length - 1])],
     ]);
 }
 
 function lengthChart(data, series, onclick, plain = false) {
     return makeChart({
         plain,
-        title: "Length of each; click on one to see it",
+        title: "Duration of each (click to show)",
         labelX: "number",
         data,
         series: series.map(([label, color]) => ({ label, color, points: true })),
@@ -154,7 +154,7 @@ function latencyCards(iters) {
         times.map(([key, title]) => card(formatTime(latency[key]), `latency, ${title}`)),
         isNothing(iters.throughput_per_second)
             ? null
-            : card(formatCount(iters.throughput_per_second), "iterations a second"),
+            : card(formatCount(iters.throughput_per_second), "iterations per second"),
         card(formatTime(iters.outlier_limit_ns), "and longer: outliers"),
     );
 }

@@ -46,7 +46,7 @@ function headline({ advise, iters }, openView) {
     return el("p", { class: "headline" },
         el("span", null, "What is wrong: "),
         link(first.title, () => openView("advise")),
-        `. Mending it makes ${what} ${bound}${formatTime(first.gain_ns)} shorter${gain}.`,
+        `. Fixing it makes ${what} ${bound}${formatTime(first.gain_ns)} shorter${gain}.`,
     );
 }
 
@@ -98,7 +98,7 @@ function iterationCards(documents) {
         plain ? card(formatTime(p99), `P99${times}`) : null,
         isNothing(iters.throughput_per_second)
             ? null
-            : card(formatCount(iters.throughput_per_second), "iterations a second"),
+            : card(formatCount(iters.throughput_per_second), "iterations per second"),
         card(formatCount(iters.count), "iterations"),
     ];
 }
@@ -160,7 +160,7 @@ function latencyPart(documents, timeline, options) {
     const rows = iterationRows(documents.iterations);
     const slow = new Set(documents.iters.outliers.map(({ iteration }) => iteration));
     return section(
-        "Latency of each iteration; click on one to see it",
+        "Latency of each iteration (click to show)",
         iterationsChart(rows, slow, options, true),
         leftOutNotes(documents, "iterations"),
     );
@@ -255,10 +255,10 @@ export function overviewView(documents, timeline, options) {
         ),
         stretchesOf(timeline, options.process).some(({ kind }) => kind === "work")
             ? section(
-                  "Kernels and copies at once; click to see when",
+                  "Concurrent kernels and copies (click to zoom)",
                   busyChart(timeline, options.process, options.show),
               )
-            : note("The trace has no work of a GPU."),
+            : note("The trace has no GPU work."),
         el("div", { class: "columns hot" }, hotKernels(documents), qualityPart(documents)),
     );
 }

@@ -33,7 +33,7 @@ export function busyChart(timeline, process, show) {
     const share = (bins) => [...bins].map((time) => time / binLength);
     return makeChart({
         plain: true,
-        title: "Kernels and copies at once; click to see when",
+        title: "Concurrent kernels and copies (click to zoom)",
         labelX: "time",
         data: [
             share(kernels).map((value, bin) => (bin + 0.5) * binLength),
@@ -79,7 +79,7 @@ function withMoments(value, start) {
 
 function memoryChart(device, lines, times, show) {
     return makeChart({
-        title: `${device}: bytes allocated; click to see the time`,
+        title: `${device}: bytes allocated (click to show)`,
         labelX: "time",
         data: [times, ...lines.map((line) => line.max_bytes.map(Number))],
         series: lines.map((line, index) => ({
