@@ -16,8 +16,8 @@
 
 #include "base/poison.h"
 
-#define GREATEST_DIGITS                                                                            \
-    15 /* 10^15 < 2^53: whole numbers with this many digits are exact in a double */
+/* 10^15 < 2^53: whole numbers with this many digits are exact in a double. */
+#define MAX_DIGITS 15
 
 #define ESCAPE_LENGTH 6 /* of \uXXXX */
 
@@ -137,8 +137,8 @@ static size_t put_digits(FILE *out, const char *text, size_t bytes)
 
     while (length < bytes && is_digit(text[length]))
         length++;
-    quoted = length > GREATEST_DIGITS &&
-             (length == bytes || !memchr(".eE", text[length], strlen(".eE")));
+    quoted =
+        length > MAX_DIGITS && (length == bytes || !memchr(".eE", text[length], strlen(".eE")));
     fprintf(out, quoted ? "\"%.*s\"" : "%.*s", (int)length, text);
     return length;
 }

@@ -49,7 +49,7 @@ enum mp_status html_page_print(struct html_page *page, const char *prefix, const
 /* Adds bytes. */
 void html_page_blob(struct html_page *page, const char *id, const uint8_t *data, size_t size);
 
-/* Writes everything that stands behind the documents. MP_ERR_MEMORY: the page is not whole. */
+/* Writes everything that follows the documents. MP_ERR_MEMORY: the page is not whole. */
 enum mp_status html_page_end(struct html_page *page, struct mp_error *error);
 
 /* The two encodings alone. */

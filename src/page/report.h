@@ -58,7 +58,7 @@ struct html_set_options {
 };
 
 /* Writes a page of all processes of a set: the document `processes`, and for each process the
- * documents and the blob of its own page, their names behind `p1_`, `p2_` and so on. With a job in
+ * documents and the blob of its own page, their names after `p1_`, `p2_` and so on. With a job in
  * the options, its two documents (job.h).
  *
  *     {"clocks": "...", "left_out": 0,

@@ -46,7 +46,7 @@ struct html_kinds {
     size_t used;       /* kinds that occur */
 };
 
-/* MP_ERR_MEMORY; html_kinds_free is due in any case. */
+/* MP_ERR_MEMORY; call html_kinds_free in any case. */
 enum mp_status html_kinds_build(struct html_kinds *kinds, const struct timeline *timeline);
 void html_kinds_free(struct html_kinds *kinds);
 

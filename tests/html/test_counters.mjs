@@ -65,8 +65,8 @@ test("values are those of the trace, at their times", async (browser) => {
             line.begin[i] - zero,
             line.end[i] - zero,
             mean,
-            line.least[i],
-            line.greatest[i],
+            line.min[i],
+            line.max[i],
         ]),
     );
     assert.equal(values.length, 60);
@@ -149,9 +149,9 @@ test("many samples are joined, and none is lost", async (browser) => {
         for (let i = 0; i < line.count; i++) {
             sum += line.mean[i] * (line.end[i] - line.begin[i]);
             time += line.end[i] - line.begin[i];
-            ordered &&= line.least[i] <= line.mean[i] && line.mean[i] <= line.greatest[i];
+            ordered &&= line.min[i] <= line.mean[i] && line.mean[i] <= line.max[i];
         }
-        return { count: line.count, mean: sum / time, ordered, least: Math.min(...line.least) };
+        return { count: line.count, mean: sum / time, ordered, least: Math.min(...line.min) };
     });
     assert.ok(found.count > 50000 && found.count <= 100000, String(found.count));
     assert.ok(found.ordered);

@@ -61,7 +61,7 @@ test("copies add up to the bytes that iters counts", async (browser) => {
     const page = await openLine(browser);
     const [sum, rates] = await page.evaluate(() => {
         const { copies } = miniprof.line.devices[0];
-        return [copies.before[copies.count - 1], copies.most];
+        return [copies.before[copies.count - 1], copies.max];
     });
     assert.ok(Math.abs(sum / (50 * 131072) - 1) < 1e-3, String(sum));
     assert.ok(rates > 1 && rates < 100);
@@ -100,7 +100,7 @@ test("memory is a row where the trace has it", async (browser) => {
     const page = await openLine(browser, "memory");
     assert.ok(await page.locator(".gutter span", { hasText: "memory, to" }).isVisible());
     const [most, peak] = await page.evaluate(() => [
-        miniprof.line.devices[0].memory.most,
+        miniprof.line.devices[0].memory.max,
         miniprof.documents.memory.memory.find(({ kind }) => kind === "all").peak_bytes,
     ]);
     assert.equal(most, peak);

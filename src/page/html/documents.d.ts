@@ -274,8 +274,8 @@ interface CounterLine extends CounterDocument {
     end: Float64Array;
     count: number;
     mean: Float64Array;
-    least: Float64Array;
-    greatest: Float64Array;
+    min: Float64Array;
+    max: Float64Array;
     scale: number;
 }
 
@@ -307,14 +307,14 @@ interface Sums {
     rate: Float64Array; // from then on
     before: Float64Array;
     count: number;
-    most: number;
+    max: number;
 }
 
 interface Steps {
     name: string;
     time: Float64Array;
     bytes: Float64Array;
-    most: number;
+    max: number;
 }
 
 interface Spans {

@@ -9,7 +9,7 @@ import { cssColor, el, plainTable, replaceContent, section } from "./dom.js";
 const X_MARK_SPACE = 70; // pixels from one mark to the next, at least
 const Y_MARK_SPACE = 30;
 
-// Least and greatest of all numbers in these lists; null without any.
+// Minimum and maximum of all numbers in these lists; null without any.
 function extentOf(lists) {
     let low = Infinity;
     let high = -Infinity;
@@ -25,10 +25,10 @@ function extentOf(lists) {
 
 // The smallest step by which a stretch has no more marks than there is room for: one of `steps`,
 // else 1, 2 or 5 times a power of ten.
-function markStep(length, most, steps) {
-    const least = length / Math.max(most, 1);
-    const power = 10 ** Math.floor(Math.log10(least));
-    return (steps || [1, 2, 5, 10].map((times) => times * power)).find((step) => step >= least);
+function markStep(length, max, steps) {
+    const min = length / Math.max(max, 1);
+    const power = 10 ** Math.floor(Math.log10(min));
+    return (steps || [1, 2, 5, 10].map((times) => times * power)).find((step) => step >= min);
 }
 
 function marksOf(low, high, step) {
@@ -49,9 +49,9 @@ function xAxis(values, from, to, marks) {
 function yAxis(lists, from, to, steps) {
     const { low, high } = extentOf(lists) || { low: 0, high: 1 };
     const room = (high - low || Math.abs(high) || 1) / 10;
-    const least = low >= 0 && low < 4 * room ? 0 : low - room;
-    const step = markStep(high + room - least, (from - to) / Y_MARK_SPACE, steps);
-    const first = Math.floor(least / step) * step;
+    const min = low >= 0 && low < 4 * room ? 0 : low - room;
+    const step = markStep(high + room - min, (from - to) / Y_MARK_SPACE, steps);
+    const first = Math.floor(min / step) * step;
     const last = Math.ceil((high + room) / step) * step;
     return { low: first, high: last, from, to, marks: marksOf(first, last, step) };
 }
@@ -236,12 +236,12 @@ export function redrawCharts() {
     for (const chart of charts) chart.draw();
 }
 
-// rows: [{name, value, text}], the greatest first.
+// rows: [{name, value, text}], the largest first.
 export function bars(title, rows) {
-    const most = Math.max(...rows.map((row) => row.value), 1e-9);
+    const max = Math.max(...rows.map((row) => row.value), 1e-9);
     const barOf = (row) => {
         const bar = el("div", { class: "bar" });
-        bar.style.width = ((row.value / most) * 100).toFixed(2) + "%";
+        bar.style.width = ((row.value / max) * 100).toFixed(2) + "%";
         return bar;
     };
     return section(

@@ -50,7 +50,7 @@ export function formatTime(ns) {
     return formatScaled(ns, TIME_UNITS);
 }
 
-// Digits behind the point of what is known within `error`: to the second digit of that, 3 at most.
+// Decimals of what is known within `error`: to the second digit of that, 3 at most.
 export function placesWithin(error) {
     return Math.max(0, Math.min(3, 1 - Math.floor(Math.log10(Math.max(error, 1e-9)))));
 }

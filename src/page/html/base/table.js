@@ -36,39 +36,39 @@ function compareValues(a, b, numeric) {
     return String(a).localeCompare(String(b));
 }
 
-// As many as the usual value needs for four digits, at most `most`.
-function decimalsFor(sizes, scale, most) {
+// As many as the usual value needs for four digits, at most `max`.
+function decimalsFor(sizes, scale, max) {
     if (!sizes.length) return 0;
     const usual = sizes[sizes.length >> 1] / scale;
-    return Math.max(0, Math.min(most, 4 - Math.ceil(Math.log10(usual + 1e-12))));
+    return Math.max(0, Math.min(max, 4 - Math.ceil(Math.log10(usual + 1e-12))));
 }
 
-// {unit, text(value)}: all numbers of a column in one unit, chosen by the greatest.
+// {unit, text(value)}: all numbers of a column in one unit, chosen by the largest.
 function numberFormat(kind, numbers) {
     const sizes = numbers
         .map(Math.abs)
         .filter((size) => size > 0)
         .sort((a, b) => a - b);
-    const greatest = sizes[sizes.length - 1] ?? 0;
+    const largest = sizes[sizes.length - 1] ?? 0;
     const scales = { time: TIME_UNITS, bytes: SIZE_UNITS }[kind];
     const exact = numbers.every(Number.isInteger);
     if (kind === "percent") return fixedFormat("%", 1, 2);
     if (!scales) return fixedFormat("", 1, exact ? 0 : decimalsFor(sizes, 1, MAX_DECIMALS));
-    const [unit, scale, digits] = unitFor(greatest, scales);
-    const most = exact ? Math.min(digits, MAX_DECIMALS) : MAX_DECIMALS;
-    return fixedFormat(unit, scale, decimalsFor(sizes, scale, most));
+    const [unit, scale, digits] = unitFor(largest, scales);
+    const places = exact ? Math.min(digits, MAX_DECIMALS) : MAX_DECIMALS;
+    return fixedFormat(unit, scale, decimalsFor(sizes, scale, places));
 }
 
-// What rounds to 0 and is not is shown as less than the least that can be.
+// What rounds to 0 and is not is shown as less than the smallest that can be.
 function fixedFormat(unit, scale, decimals) {
-    const least = 10 ** -decimals;
+    const min = 10 ** -decimals;
     return {
         unit,
         text: (value) => {
             const scaled = value / scale;
             if (!scaled) return "0";
-            if (Math.abs(scaled) < least / 2)
-                return (scaled < 0 ? "> −" : "< ") + least.toFixed(decimals);
+            if (Math.abs(scaled) < min / 2)
+                return (scaled < 0 ? "> −" : "< ") + min.toFixed(decimals);
             return grouped(scaled.toFixed(decimals));
         },
     };

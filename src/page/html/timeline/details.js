@@ -214,7 +214,7 @@ function lineCard(line, from, to) {
     return [
         el("b", null, `${line.name} ${words(found.mean)}`),
         el("p", null,
-            `${words(found.least)} to ${words(found.greatest)}, by ${line.source}; ` +
+            `${words(found.min)} to ${words(found.max)}, by ${line.source}; ` +
                 `mean over ${formatTime(to - from)}`,
         ),
     ];

@@ -281,7 +281,7 @@ export function rankOf(timeline, kinds, event) {
     return rank;
 }
 
-// The matching event whose (begin, index) comes next behind (direction 1) or before (-1) the given
+// The matching event whose (begin, index) comes next after (direction 1) or before (-1) the given
 // one; NONE.
 /** @param {Timeline} timeline */
 export function nextMatch(timeline, kinds, time, event, direction) {
@@ -310,13 +310,13 @@ export function nextMatch(timeline, kinds, time, event, direction) {
     return best;
 }
 
-// Events that a column refers to `event` from, at most `most`.
+// Events that a column refers to `event` from, at most `max`.
 /** @param {Timeline} timeline */
-export function referringTo(timeline, column, event, most) {
+export function referringTo(timeline, column, event, max) {
     const found = [];
     for (
         let i = column.indexOf(event);
-        i !== NONE && found.length < most;
+        i !== NONE && found.length < max;
         i = column.indexOf(event, i + 1)
     )
         found.push(i);
@@ -353,7 +353,7 @@ export function joinTimelines(parts) {
     const used = parts.filter(({ timeline }) => timeline.count);
     const origin = (used.length ? used : parts)
         .map(moment)
-        .reduce((least, value) => (value < least ? value : least));
+        .reduce((min, value) => (value < min ? value : min));
     const columns = joinColumns(parts);
     const joined = {
         ...columns,

@@ -120,7 +120,7 @@ function sumEdges(edges) {
         rate: new Float64Array(edges.length), // from then on
         before: new Float64Array(edges.length),
         count: edges.length,
-        most: 0,
+        max: 0,
     };
     let [rate, sum, last] = [0, 0, edges[0][0]];
     edges.forEach(([time, change], i) => {
@@ -129,7 +129,7 @@ function sumEdges(edges) {
         sums.time[i] = last = time;
         sums.rate[i] = rate;
         sums.before[i] = sum;
-        sums.most = Math.max(sums.most, rate);
+        sums.max = Math.max(sums.max, rate);
     });
     return sums;
 }
@@ -146,7 +146,7 @@ export function meanRate(sums, from, to) {
 
 // ---- Memory ----
 
-// The document `memory_lines` of a process as steps: {"GPU": {time, bytes, most}} by device name,
+// The document `memory_lines` of a process as steps: {"GPU": {time, bytes, max}} by device name,
 // pools left out, since the devices' lines hold them.
 /** @param {MemoryLinesDocument} lines
  * @param {Long} origin
@@ -159,19 +159,19 @@ export function memorySteps(lines, origin) {
         .filter((line) => isNothing(line.pool))
         .map((line) => {
             const bytes = Float64Array.from(line.max_bytes, Number);
-            return { name: line.device_name, time, bytes, most: Math.max(...bytes, 1) };
+            return { name: line.device_name, time, bytes, max: Math.max(...bytes, 1) };
         });
 }
 
-// The greatest in a stretch of time, as the document has it; null where it says nothing.
+// The maximum in a stretch of time, as the document has it; null where it says nothing.
 export function memoryIn(steps, from, to) {
     const { time, bytes } = steps;
     const last = lastAtMost(time, time.length, to);
     if (last < 0) return null;
-    let most = 0;
+    let max = 0;
     for (let i = Math.max(0, lastAtMost(time, time.length, from)); i <= last; i++)
-        most = Math.max(most, bytes[i]);
-    return most;
+        max = Math.max(max, bytes[i]);
+    return max;
 }
 
 // ---- Counters: read from the columns of src/page/documents.h ----
@@ -197,7 +197,7 @@ function readBins(numbers, count, first) {
 function readLine(numbers, bins, counter, device) {
     const { count } = bins;
     const packed = new Int32Array(count).fill(NONE);
-    const [mean, least, greatest] = [0, 1, 2].map(() => new Float64Array(count).fill(NaN));
+    const [mean, min, max] = [0, 1, 2].map(() => new Float64Array(count).fill(NaN));
     let last = 0;
     for (let i = 0; i < count; i++) {
         const number = numbers.next();
@@ -211,10 +211,10 @@ function readLine(numbers, bins, counter, device) {
             if (packed[i] !== NONE)
                 values[i] = unpackSample(packed[i] + sign * numbers.next(), counter.step);
     };
-    readFrom(greatest, 1);
-    readFrom(least, -1);
+    readFrom(max, 1);
+    readFrom(min, -1);
     const scale = counter.unit === "percent" ? Math.max(counter.most, 100) : counter.most || 1;
-    return { ...counter, ...bins, device, mean, least, greatest, scale };
+    return { ...counter, ...bins, device, mean, min, max, scale };
 }
 
 // The lines of a process; none if nothing was sampled.
@@ -237,21 +237,21 @@ export function counterLines(list, process, { summary }, timeline) {
     });
 }
 
-// What a line was in a stretch of time: {mean, least, greatest}; null without samples there.
+// What a line was in a stretch of time: {mean, min, max}; null without samples there.
 /** @param {CounterLine} line
  * @param {number} from
  * @param {number} to */
 export function sampledIn(line, from, to) {
-    const { begin, end, mean, least, greatest, count } = line;
-    const found = { mean: 0, least: Infinity, greatest: 0 };
+    const { begin, end, mean, min, max, count } = line;
+    const found = { mean: 0, min: Infinity, max: 0 };
     let time = 0;
     for (let i = Math.max(0, lastAtMost(begin, count, from)); i < count && begin[i] < to; i++) {
         const length = Math.min(end[i], to) - Math.max(begin[i], from);
         if (length <= 0 || Number.isNaN(mean[i])) continue;
         time += length;
         found.mean += mean[i] * length;
-        found.least = Math.min(found.least, least[i]);
-        found.greatest = Math.max(found.greatest, greatest[i]);
+        found.min = Math.min(found.min, min[i]);
+        found.max = Math.max(found.max, max[i]);
     }
     found.mean /= time;
     return time ? found : null;

@@ -14,7 +14,7 @@ import { EVENTS, SPANS, STACK, SUMMARY, TITLE } from "./rows.js";
 
 export const AXIS_HEIGHT = 20;
 const BOX_BUDGET = 6000;
-const FINEST = 1.5; // pixels: no box is narrower, and what ends inside the one before is not drawn
+const MIN_BOX = 1.5; // pixels: no box is narrower, and what ends inside the one before is not drawn
 const LABEL_MIN = 30; // pixels
 const FONT = '11px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
@@ -94,7 +94,7 @@ export class Painter {
         this.match = match;
         this.scale = this.width / (view.to - view.from);
         const count = rows.length + pinned.length;
-        this.finest = Math.max(FINEST, (count * this.width) / BOX_BUDGET);
+        this.finest = Math.max(MIN_BOX, (count * this.width) / BOX_BUDGET);
         this.boxes = 0;
         this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
         this.paintGround(view, 0, this.height);
@@ -189,7 +189,7 @@ export class Painter {
         if (end <= this.filledTo) return;
         const name = timeline.kinds[timeline.kind[event]][0];
         const left = Math.max(x, -4);
-        const width = Math.max(FINEST, Math.min(end, this.width + 4) - left);
+        const width = Math.max(MIN_BOX, Math.min(end, this.width + 4) - left);
         const critical = this.showCritical && timeline.critical[event] > 0;
         this.boxes++;
         this.useColor(this.colors[name]);
@@ -204,7 +204,7 @@ export class Painter {
         if (end <= this.filledTo) return;
         const span = (end - x) / this.scale;
         const busy = span > 0 ? Math.max(0.15, 1 - level.idle[index] / span) : 1;
-        const width = Math.max(FINEST, end - x);
+        const width = Math.max(MIN_BOX, end - x);
         const tall = Math.max(3, height * busy);
         this.boxes++;
         this.useColor(this.colors[level.name[index]]);
@@ -275,13 +275,13 @@ export class Painter {
                 top,
                 height,
                 this.theme.launch,
-                (from, to) => (memoryIn(device.memory, from, to) || 0) / device.memory.most,
+                (from, to) => (memoryIn(device.memory, from, to) || 0) / device.memory.max,
             );
         return this.paintArea(
             top,
             height,
             this.theme.copy,
-            (from, to) => meanRate(device.copies, from, to) / device.copies.most,
+            (from, to) => meanRate(device.copies, from, to) / device.copies.max,
         );
     }
 
@@ -292,17 +292,17 @@ export class Painter {
         this.paintSteps(top, height, color, shares);
     }
 
-    // The mean, and pale behind it the greatest value.
+    // The mean, and the maximum as a pale shadow.
     paintLine(top, height, line) {
-        const [means, greatest] = [0, 1].map(() => new Float32Array(Math.ceil(this.width)));
+        const [means, max] = [0, 1].map(() => new Float32Array(Math.ceil(this.width)));
         this.eachColumn((x, from, to) => {
             const found = sampledIn(line, from, to);
             if (!found) return;
             means[x] = found.mean / line.scale;
-            greatest[x] = found.greatest / line.scale;
+            max[x] = found.max / line.scale;
         });
         this.context.globalAlpha = 0.35;
-        this.paintSteps(top, height, this.theme.kernel, greatest);
+        this.paintSteps(top, height, this.theme.kernel, max);
         this.context.globalAlpha = 1;
         this.paintSteps(top, height, this.theme.kernel, means);
     }

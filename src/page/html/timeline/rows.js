@@ -86,14 +86,14 @@ function deviceBlock(device) {
         rows.push({
             paint: COUNTER,
             height: COUNTER_HEIGHT,
-            title: `copies, to ${formatCount(device.copies.most)} GB/s`,
+            title: `copies, to ${formatCount(device.copies.max)} GB/s`,
             device,
         });
     if (device.memory)
         rows.push({
             paint: COUNTER,
             height: COUNTER_HEIGHT,
-            title: `memory, to ${formatShort(device.memory.most, SIZE_UNITS)}`,
+            title: `memory, to ${formatShort(device.memory.max, SIZE_UNITS)}`,
             device,
             memory: true,
         });

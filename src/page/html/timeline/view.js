@@ -15,7 +15,7 @@ import { Gutter } from "./gutter.js";
 import { AXIS_HEIGHT, Painter } from "./paint.js";
 import { devicesOf } from "./rows.js";
 
-const NEAREST = 20; // ns: no view is shorter
+const MIN_VIEW = 20; // ns: no view is shorter
 const CLICK_PIXELS = 4; // a pointer that moves less clicks
 
 export class TimelineView {
@@ -25,7 +25,7 @@ export class TimelineView {
         this.timeline = timeline;
         this.context = context;
         this.devices = devicesOf(timeline, context);
-        this.view = { from: 0, to: Math.max(timeline.span, NEAREST) };
+        this.view = { from: 0, to: Math.max(timeline.span, MIN_VIEW) };
         this.selected = NONE;
         this.arrows = [];
         this.box = null;
@@ -178,15 +178,15 @@ export class TimelineView {
 
     // ---- Where ----
 
-    // The whole: with what was recorded behind the events that the page has.
+    // The whole: with what was recorded after the events that the page has.
     get whole() {
         const cut = this.timeline.processes.some(({ leftOut }) => leftOut);
         return cut ? Math.max(this.timeline.span, this.context.traceEnd) : this.timeline.span;
     }
 
     setView(from, to) {
-        const whole = Math.max(this.whole, NEAREST);
-        const length = Math.min(Math.max(to - from, NEAREST), whole * 1.2);
+        const whole = Math.max(this.whole, MIN_VIEW);
+        const length = Math.min(Math.max(to - from, MIN_VIEW), whole * 1.2);
         const middle = (from + to) / 2;
         const begin = Math.max(-0.1 * whole, Math.min(middle - length / 2, 1.1 * whole - length));
         this.view = { from: begin, to: begin + length };
@@ -232,7 +232,7 @@ export class TimelineView {
     }
 
     showStretch(begin, end) {
-        const margin = Math.max((end - begin) * 0.05, NEAREST);
+        const margin = Math.max((end - begin) * 0.05, MIN_VIEW);
         this.goTo(begin - margin, end + margin);
     }
 
@@ -295,7 +295,7 @@ export class TimelineView {
         const end = endOf(this.timeline, event);
         const length = this.view.to - this.view.from;
         const fits = end - begin < length && (end - begin) * 400 > length;
-        const wanted = fits ? length : Math.max((end - begin) * 20, NEAREST * 5);
+        const wanted = fits ? length : Math.max((end - begin) * 20, MIN_VIEW * 5);
         this.reveal(trackOf(this.timeline, event));
         this.select(event);
         if (!fits || begin < this.view.from || end > this.view.to)

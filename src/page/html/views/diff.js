@@ -199,16 +199,16 @@ function effectsOf(diff) {
         rowEffects(diff.kernels || []),
         rowEffects(diff.layers || []),
     ];
-    const most = scaleOf(parts, kernels, layers);
+    const max = scaleOf(parts, kernels, layers);
     if (!diff.kernels)
         return [
-            effectBars("Where the time of an iteration went", "of A's mean", parts, most),
+            effectBars("Where the time of an iteration went", "of A's mean", parts, max),
             note("Too many kernels have no times: see the warning."),
         ];
     const titles = ["Kernels, copies and sets", "Layers"];
     const tables = [kernels, layers]
         .map((rows, i) =>
-            effectBars(`${titles[i]} with the greatest effect`, "interval", rows, most),
+            effectBars(`${titles[i]} with the greatest effect`, "interval", rows, max),
         )
         .filter(Boolean);
     const meaning =
@@ -216,7 +216,7 @@ function effectsOf(diff) {
         "iteration, the lines across them their " +
         `${certainty} % intervals; what was added or removed counts with all of its time.`;
     return [
-        effectBars("Where the time of an iteration went", "of A's mean", parts, most),
+        effectBars("Where the time of an iteration went", "of A's mean", parts, max),
         tables.length
             ? [tables, note(meaning)]
             : note("No kernel, copy or set is shown to be slower or faster, added or removed."),

@@ -1,5 +1,5 @@
 // The pictures and tables of a comparison (src/page/diff.h): latencies of both sides one by one and
-// by rank, what has the greatest effect, and rows of `miniprof diff --json` by what became of them.
+// by rank, what has the largest effect, and rows of `miniprof diff --json` by what became of them.
 
 import { makeChart } from "../base/charts.js";
 import { isNothing } from "../base/data.js";
@@ -74,7 +74,7 @@ function eachChart(latencies, scale) {
 // ---- By rank ----
 
 // Each step to the right leaves a tenth as many iterations above: P0, P90, P99, P99.9, ... The
-// longest one, P100, is as far behind the last as that is above its half.
+// longest one, P100, is as far to the right of the last as that is above its half.
 function tailScale(percents) {
     const scale = percents.slice(0, -1).map((percent) => -Math.log10(1 - percent / 100));
     return [...scale, scale[scale.length - 1] + Math.log10(2)];
@@ -146,12 +146,12 @@ function effectOf({ name, change, difference_ns, shift_ns, low_ns, high_ns }) {
     return { name, value: Number(shift_ns), low, high, words };
 }
 
-function greatest(effects) {
+function largest(effects) {
     return effects.sort((x, y) => Math.abs(y.value) - Math.abs(x.value)).slice(0, EFFECT_ROWS);
 }
 
 export function rowEffects(rows) {
-    return greatest(
+    return largest(
         rows.filter(({ change }) => change !== "unchanged" && change !== "unknown").map(effectOf),
     );
 }
@@ -166,7 +166,7 @@ export function partEffects({ quantities, iterations }) {
         const words = percent === null ? "" : signedPercent(percent);
         return { name, value, low: null, high: null, words };
     };
-    return greatest(
+    return largest(
         quantities
             .filter(isPart)
             .map(effectOfPart)
@@ -174,7 +174,7 @@ export function partEffects({ quantities, iterations }) {
     );
 }
 
-// The greatest of all effects that a view shows: its bars share one scale.
+// The largest of all effects that a view shows: its bars share one scale.
 export function scaleOf(...lists) {
     return Math.max(
         ...lists
@@ -185,8 +185,8 @@ export function scaleOf(...lists) {
 }
 
 // Slower goes to the right from the middle, faster to the left.
-function effectBar({ value, low, high }, most) {
-    const place = (ns) => 50 + (ns / most) * 50;
+function effectBar({ value, low, high }, max) {
+    const place = (ns) => 50 + (ns / max) * 50;
     const box = (kind, from, to) => {
         const element = el("div", { class: kind });
         element.style.left = `${Math.min(from, to).toFixed(2)}%`;
@@ -199,8 +199,8 @@ function effectBar({ value, low, high }, most) {
     );
 }
 
-// `words`: what stands behind the difference; `most`: scaleOf.
-export function effectBars(title, words, effects, most) {
+// `words`: what follows the difference; `max`: scaleOf.
+export function effectBars(title, words, effects, max) {
     if (!effects.length) return null;
     const shorts = namesApart(effects.map(({ name }) => name));
     const rowOf = (effect, index) => [
@@ -209,7 +209,7 @@ export function effectBars(title, words, effects, most) {
             signedTime(effect.value),
             el("span", { class: "interval" }, ` ${effect.words}`),
         ),
-        el("td", { "aria-hidden": "true" }, effectBar(effect, most)),
+        el("td", { "aria-hidden": "true" }, effectBar(effect, max)),
     ];
     const heads = [
         el("th", { scope: "col", class: "name" }, "Name"),

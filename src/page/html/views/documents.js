@@ -7,7 +7,7 @@ import { formatCount, unitOf } from "../base/format.js";
 import { dataTable, isLabel, textOf } from "../base/table.js";
 import { titleOf } from "../base/words.js";
 
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 const MAX_PARTS = 8;
 
 // What every document says of the trace stands at its end.
@@ -153,7 +153,7 @@ function renderMembers(object, options, depth) {
     );
     const isFact = ([, value]) =>
         isPlain(value) || (Array.isArray(value) && !isTable(value) && value.every(isPlain));
-    const others = depth >= DEEPEST ? [] : entries.filter((entry) => !isFact(entry));
+    const others = depth >= MAX_DEPTH ? [] : entries.filter((entry) => !isFact(entry));
     others.sort(([, a], [, b]) => Number(isTable(b)) - Number(isTable(a))); // what a view is for comes first
     return [
         factsOf(

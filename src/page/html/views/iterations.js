@@ -261,7 +261,7 @@ function latencyParts({ statistics }) {
     })).filter(({ value }) => value > 0);
 }
 
-// One bar of all parts in their order, and a list of them, the greatest first.
+// One bar of all parts in their order, and a list of them, the largest first.
 export function partsBar(iters) {
     const parts = latencyParts(iters);
     const whole = parts.reduce((sum, { value }) => sum + value, 0);

@@ -125,9 +125,9 @@ function cards(documents, timeline) {
 
 // ---- Findings ----
 
-function findingRow(item, most, openView) {
+function findingRow(item, max, openView) {
     const bar = el("div", { class: "bar" });
-    bar.style.width = `${((item.gain_ns / most) * 100).toFixed(2)}%`;
+    bar.style.width = `${((item.gain_ns / max) * 100).toFixed(2)}%`;
     return el("li", null,
         link(item.title, () => openView("advise")),
         el("span", { class: "gain" },
@@ -142,12 +142,12 @@ function findingRow(item, most, openView) {
 function findingsPart({ advise }, openView) {
     const findings = (advise?.findings || []).slice(0, TOP_FINDINGS);
     if (!findings.length) return null;
-    const most = Math.max(...findings.map(({ gain_ns: gain }) => Number(gain)), 1);
+    const max = Math.max(...findings.map(({ gain_ns: gain }) => Number(gain)), 1);
     const more = advise.findings.length - findings.length;
     return section(
         "What would make it faster",
         el("ol", { class: "gains" },
-            findings.map((item) => findingRow(item, most, openView)),
+            findings.map((item) => findingRow(item, max, openView)),
         ),
         more > 0 ? note(`${more} more in the view Advice.`) : null,
     );
