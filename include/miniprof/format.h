@@ -2,7 +2,7 @@
  *
  * docs/trace-format.md is the specification; this header is the part that the C code shares. All
  * integers are little endian. A file is one valid zstd stream: everything that is not a zstd frame
- * stands in a skippable frame (RFC 8878, section 3.1.2). So `zstd -t FILE` passes.
+ * is in a skippable frame (RFC 8878, section 3.1.2). So `zstd -t FILE` passes.
  *
  *     [skippable: header] ([skippable: chunk header] [zstd frame: columns])* [skippable: index]
  */
@@ -63,8 +63,8 @@ struct mp_chunk_header {
     uint32_t raw_bytes;       /* of the columns, decompressed */
     uint32_t packed_bytes;    /* of the zstd frame that follows */
     uint32_t reserved2;       /* 0 */
-    uint64_t first_time;      /* least time in the chunk that is not 0, ns; 0 without times */
-    uint64_t last_time;       /* greatest time, ends included */
+    uint64_t first_time;      /* smallest time in the chunk that is not 0, ns; 0 without times */
+    uint64_t last_time;       /* largest time, ends included */
     uint64_t dropped;  /* records lost for good when the chunk was written, since the start */
     uint64_t checksum; /* xxh64 of `magic` to `dropped` */
 };

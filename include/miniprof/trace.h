@@ -155,7 +155,7 @@ struct mp_batch {
     uint64_t last_time;
 };
 
-/* A chunk as it stands in the file. */
+/* A chunk as it is in the file. */
 struct mp_chunk {
     const struct mp_table_info *table; /* NULL: a table of a newer writer */
     uint64_t offset;                   /* in the file, of its header */

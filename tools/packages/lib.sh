@@ -111,7 +111,7 @@ manual() {
     done
 }
 
-# same_times FOLDER: what lies in it is as old as the commit, and anybody may read it.
+# same_times FOLDER: its files are as old as the commit, and anybody may read it.
 same_times() {
     chmod -R u=rwX,go=rX "$1"
     find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +

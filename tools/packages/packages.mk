@@ -20,7 +20,7 @@ NOBODY := miniprof's authors <authors@miniprof.example>
 MAINTAINER ?= $(if $(DEBEMAIL),$(or $(DEBFULLNAME),$(DEBEMAIL)) <$(DEBEMAIL)>,$(or \
 	$(shell git log -1 --format='%an <%ae>' 2>/dev/null),$(NOBODY)))
 
-# The command as it stands in the tar: it brings zstd, SQLite and zlib along and finds them beside
+# The command as it is in the tar: it brings zstd, SQLite and zlib along and finds them beside
 # it.
 $(PACKAGES)/miniprof: $(TOOL_OBJECTS) $(READER_LIB)
 	@mkdir -p $(@D)
@@ -28,7 +28,7 @@ $(PACKAGES)/miniprof: $(TOOL_OBJECTS) $(READER_LIB)
 	$(Q)$(LINK_COMMAND) -Wl,-rpath,'$$ORIGIN/../lib/miniprof' \
 		$(patsubst -lstdc++,-l:libstdc++.a,$(READER_LIBS))
 
-# libmptrace as it stands in the wheel: zstd is inside, so it needs libc alone.
+# libmptrace as it is in the wheel: zstd is inside, so it needs libc alone.
 $(PACKAGES)/libmptrace.so.$(SOVERSION): $(TRACE_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

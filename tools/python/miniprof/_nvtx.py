@@ -127,7 +127,7 @@ def _find() -> Optional[Tool]:
 
 
 def push(name: str, domain: Optional[str] = None) -> bool:
-    """Begins a range of this thread. Whether a tool was told."""
+    """Begins a range of this thread. Whether a tool received it."""
     tool = State.tool or _find()
     if tool is None:
         return False

@@ -71,7 +71,7 @@ class Trace:
         return self.table("nvtx")
 
     def table(self, name: str, columns: Optional[Sequence[str]] = None) -> "DataFrame":
-        """A table of docs/trace-format.md with names in place of numbers; `columns`: only these."""
+        """A table of docs/trace-format.md with names instead of numbers; `columns`: only these."""
         info = self._table(name)
         return self._frame(info, columns, self._reader.columns(info, self._wanted(info, columns)))
 
