@@ -152,7 +152,7 @@ void f(void)
     ("word_told", "a word in a message", {C: function('print("what was told");')}, '"told"'),
     ("word_told", "a word in a document", {"docs/a.md": "It was told.\n"}, '"told"'),
     ("word_told", "a part of a word, a name", {C: function("/* untold */ told();")}, None),
-    ("word_least", "at least", {"docs/a.md": "At least one.\n"}, None),
+    ("word_least", "at least", {"docs/a.md": "At least one, at\n  least.\n"}, None),
     ("word_least", "the least", {"docs/a.md": "The least one.\n"}, '"least": better min'),
     ("name_most", "a banned name", {C: function("x = MOST_ROWS;")}, "MOST_ROWS: better MAX_"),
     ("name_most", "the word inside of a name", {C: function("x = ALMOST_ALL;")}, None),

@@ -103,8 +103,8 @@ WORDS = {
     "as far as": (None, "if, up to"),
     "now and then": (None, "sometimes"),
     "a piece of": (None, "part of"),
-    "greatest": (None, "max, largest"),
-    "least": (r"(?<!\bat.)least", "min"),
+    "greatest": ("greatest(?! common)", "max, largest"),
+    "least": ("least(?! (?:squares|significant|severe|important))", "min"), # but "at least"
 }
 # In names.
 NAMES = {"MOST_": "MAX_", "LEAST_": "MIN_", "GREATEST_": "MAX_", "told": "reported, nccl",

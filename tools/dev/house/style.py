@@ -203,6 +203,7 @@ def print_longest(tree):
 WORDS = [("word_" + name.replace(" ", "_"), meant,
           re.compile((pattern or name).replace(" ", r"\s[\s*#/]*") + r"\b"))
          for name, (pattern, meant) in laws.WORDS.items()]
+WITHIN = re.compile(r"\w$|\bat[\s*#/]+$") # a longer word, or "at least"
 NAME = re.compile(r"(?:\w*_)?(" + "|".join(laws.NAMES) + ")")
 
 
@@ -216,7 +217,7 @@ def check_words(tree):
             for match in pattern.finditer(text):
                 at = match.start()
                 # What is blanked in the code is a comment or a literal.
-                if (at and text[at - 1].isalnum()) or (code and code[at] != " "):
+                if WITHIN.search(text[max(0, at - 20):at]) or code and code[at] != " ":
                     continue
                 yield Found(rule, file.path, file.line_of(at),
                             f'"{" ".join(match.group(0).split())}": better {meant}')
