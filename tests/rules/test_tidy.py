@@ -174,6 +174,9 @@ void f(void)
      "nothing uses function draw"),
     ("dead", "a name that ## makes", {C: "#define CALL(x) make_##x()\n" + function("", "make_a")
                                          + "int x(void)\n{\n    return x() + CALL(a);\n}\n"}, None),
+    ("dead", "a name that ## could make of no word", {
+        C: "#define CALL(x) make_##x()\n" + function("CALL(a);", "make_b")},
+     "nothing uses function make_b"),
     ("dead", "a name of the library's exports",
      {C: function(""), "src/record/exports.map": "f;\n"}, None),
     ("dead", "a public function",

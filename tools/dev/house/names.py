@@ -63,16 +63,21 @@ class Uses:
         self.public = set().union(*(file.words for file in tree.under("include/", ".h")), ())
         for file in tree.under(("tests/", "samples/"), CODE):
             self.tests.update(file.words)
-        # A name that ## makes stands nowhere.
-        self.begins = tuple({before for before, _ in pasted if len(before) > 2})
-        self.ends = tuple({after for _, after in pasted if len(after) > 2})
+        self.begins = {before for before, _ in pasted if before}
+        self.ends = {after for _, after in pasted if after}
+
+    def is_pasted(self, name):
+        """Whether ## may make the name, of one that a macro has and a word that is given to it."""
+        return any(name.startswith(begin) and self.product[name[len(begin):]] > 0
+                   for begin in self.begins) or \
+            any(name.endswith(end) and self.product[name[:-len(end)]] > 0 for end in self.ends)
 
     def unused(self):
         for (kind, name), (file, offset) in self.defined.items():
             if self.product[name] <= 0 and name not in self.public and name[0] != "_" and \
-                    not name.startswith(self.begins) and not name.endswith(self.ends):
-                if name not in laws.FOR_OTHERS and not (kind == "macro" and name.endswith("_H")):
-                    yield kind, name, file, file.line_of(offset)
+                    name not in laws.FOR_OTHERS and not self.is_pasted(name) and \
+                    not (kind == "macro" and name.endswith("_H")):
+                yield kind, name, file, file.line_of(offset)
 
 
 def check_dead(tree):
