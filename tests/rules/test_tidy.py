@@ -59,6 +59,10 @@ CASES = [
      "page must not see export"),
     ("layers", "the command sees record", {"src/command/b.c": '#include "record/record.h"\n'},
      "command must not see record"),
+    ("layers", "cli's command.c is of cli", {"src/cli/command.c": '#include "page/page.h"\n'},
+     "cli must not see page"),
+    ("layers", "a report's command.c is not", {
+        "src/reports/deps/command.c": '#include "page/page.h"\n'}, None),
     ("layers", "a folder without a law", {"src/new/b.c": '#include "base/base.h"\n'},
      "src/new is not in the dependency law"),
     ("layers", "CUDA in the reader", {C: "#include <cuda.h>\n"}, "<cuda.h> belongs to"),
@@ -389,6 +393,14 @@ class Program(unittest.TestCase):
                               "int one(void) { return two(); }\n")
         self.objects(1, "src/base/one src/base/three src/base/two: a circle")
         os.remove(os.path.join(self.tree, "src/base/three.c"))
+        self.objects(0, " 0 violations")
+
+    def test_up_in_the_layers(self):
+        self.unit("base/one", "int two(void);\nint one(void) { return two(); }\n")
+        self.unit("cli/two", "int two(void) { return 2; }\n")
+        self.objects(1, "src/base/one: needs src/cli/two, which is above it: two")
+        self.unit("preload/two", "int two(void) { return 2; }\n")
+        os.remove(os.path.join(self.tree, "obj/src/cli/two.o"))
         self.objects(0, " 0 violations")
 
     def test_up_in_record(self):

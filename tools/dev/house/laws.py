@@ -11,7 +11,8 @@ What may only become less is in `limits`, beside this file.
 #    trace <- profile, table <- cli <- reports <- page, export <- run, calibrate, nvprof <- command
 #
 # A layer may include itself, what stands left of it and include/miniprof. The recorder (record) and
-# the reader (profile and what follows) never see each other. A command.c is of the layer `command`.
+# the reader (profile and what follows) never see each other. A command.c is of the layer `command`,
+# but for that of cli.
 
 ALLOWED = {
     "base": {"base"},

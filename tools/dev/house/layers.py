@@ -16,7 +16,7 @@ def layer_of(path):
     parts = path.split("/")
     if parts[0] != "src" or len(parts) < 3:
         return None
-    return "command" if parts[-1] == "command.c" else parts[1]
+    return "command" if parts[-1] == "command.c" and parts[1] != "cli" else parts[1]
 
 
 def folder_of(path):
@@ -197,7 +197,9 @@ def build_graph(names, defined, needed):
 
 def owners_for(owners, name, symbol):
     found, layer = owners.get(symbol, ()), name.split("/")[:2]
-    return [owner for owner in found if owner.split("/")[:2] == layer] or found
+    near = [owner for owner in found if owner.split("/")[:2] == layer]
+    # What src/preload defines is libc's for everybody else.
+    return near or [owner for owner in found if not owner.startswith("src/preload/")]
 
 
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
@@ -260,20 +262,21 @@ def add_pointers(tree, graph, owners):
                         graph[unit].setdefault(owner, set()).add(f"{symbol} by ->{member}")
 
 
-def record_level(name):
-    """Where the file's folder stands in src/record, from 0; None: it is not in there."""
-    parts = name.split("/")
-    if parts[:2] != ["src", "record"] or len(parts) < 4:
-        return None
-    return laws.RECORD.index(parts[2]) if parts[2] in laws.RECORD else len(laws.RECORD)
+def is_above(name, target):
+    """Whether the law forbids that a file needs the other one."""
+    layer, other = layer_of(name + ".c"), layer_of(target + ".c")
+    if layer != "record" or other != "record":
+        return layer in laws.ALLOWED and other is not None and other not in laws.ALLOWED[layer]
+    rooms = [path.split("/")[2] for path in (name, target) if path.count("/") > 2]
+    low, high = (laws.RECORD.index(room) if room in laws.RECORD else len(laws.RECORD)
+                 for room in rooms) if len(rooms) == 2 else (0, 0)
+    return high > low
 
 
 def upward(graph):
     for name in sorted(graph):
-        level = record_level(name)
         for target, why in sorted(graph[name].items()):
-            other = record_level(target)
-            if level is not None and other is not None and other > level:
+            if is_above(name, target):
                 yield name, f"needs {target}, which is above it: {', '.join(sorted(why))}"
 
 
