@@ -524,7 +524,8 @@ $(BUILD)/gpu/node_level: $(OBJ)/tests/gpu/node_level.o $(SAMPLES_OBJ)/common.o \
 	$(Q)$(LINK) -Wl,--gc-sections -o $@ $(filter %.o,$^) $(TRACE_LIB) $(CUDA_STUB) -l:libzstd.a \
 		-ldl -lpthread
 
-bench-gpu: programs $(COST_PROGRAMS) $(DEV_PROGRAMS) ## what recording costs on a GPU, with peers
+bench-gpu: $(BUILD)/tests/tools/column_entropy
+bench-gpu: programs $(COST_PROGRAMS) ## what recording costs on a GPU, with peers
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/bench.sh
 
 bench-growth: programs ## what CUPTI costs the longer it records, on a GPU (tests/gpu/growth.sh)

@@ -33,7 +33,7 @@ for mode in eager graph; do
     echo
     echo "ResNet-50 $mode, 200 iterations, by column:"
     echo
-    "$BUILD/dev/column_entropy" "$WORK/resnet50_${mode}_200.mpt" |
+    "$BUILD/tests/tools/column_entropy" "$WORK/resnet50_${mode}_200.mpt" |
         awk -F'|' 'NR < 3 || $6 >= 0.005 || $7 >= 0.005'
 done
 [ -z "${KEEP:-}" ] || cp "$WORK"/*.mpt "$KEEP"/
