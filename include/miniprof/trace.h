@@ -218,7 +218,7 @@ MP_PUBLIC enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t
                                               struct mp_batch *batch);
 
 /* The same, but column i goes into the caller's memory at columns[i], which has room for `rows`
- * values, and batch.columns[i] points there. So the chunks of a table can be put one behind the
+ * values, and batch.columns[i] points there. So the chunks of a table can be put one after the
  * other without copies. `columns` has an item for each of table->columns, or is NULL. An item is
  * NULL if its column is to stay in the cursor's memory; of a TEXT column it is not looked at.
  * MP_ERR_LIMIT: the chunk has more than `rows` rows. If the call fails, what is in the caller's

@@ -1,7 +1,7 @@
 /* Prints the list of docs/nvprof.md from nvprof/options.def: a point for each option.
  * tests/cli/docs_are_current.sh compares it with the document. It is a list and no table, as the
  * rows of a table cannot be wrapped. With --plain one line for each option, for tests: name,
- * letter, kind of value, what it takes, least, most, state and the values that are fine in any
+ * letter, kind of value, what it takes, min, max, state and the values that are fine in any
  * case, with tabs between them. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ static inline size_t wrapped_word(const char *text)
     return bytes;
 }
 
-/* Prints `text` as a sentence, on lines of its own that are indented by two spaces: the first
+/* Prints `text` as a sentence, on lines that are indented by two spaces: the first
  * letter is made a capital, and a full stop ends it. `lead` stands before it, and may be empty. */
 static inline void print_wrapped(const char *lead, const char *text)
 {
