@@ -159,7 +159,7 @@ def objects(folder, tree):
     for at, _, names in os.walk(os.path.join(folder, "src")):
         for name in sorted(names):
             path = os.path.relpath(os.path.join(at, name), folder)[:-2]
-            if name.endswith(".o") and (tree is None or path + ".c" in tree.files):
+            if name.endswith(".o") and path + ".c" in tree.files:
                 yield path
 
 
@@ -268,9 +268,9 @@ def is_above(name, target):
     if layer != "record" or other != "record":
         return layer in laws.ALLOWED and other is not None and other not in laws.ALLOWED[layer]
     rooms = [path.split("/")[2] for path in (name, target) if path.count("/") > 2]
-    low, high = (laws.RECORD.index(room) if room in laws.RECORD else len(laws.RECORD)
-                 for room in rooms) if len(rooms) == 2 else (0, 0)
-    return high > low
+    levels = [laws.RECORD.index(room) if room in laws.RECORD else len(laws.RECORD)
+              for room in rooms]
+    return len(levels) == 2 and levels[1] > levels[0]
 
 
 def upward(graph):
@@ -294,8 +294,6 @@ def check_objects(folder, tree):
         yield Found("circles", " ".join(circle), 0, f"a circle ({describe(graph, circle)})")
     for name, text in upward(graph):
         yield Found("circles", name, 0, text)
-    if tree is None:
-        return
     add_inlines(tree, graph, owners)
     yield from hidden(graph, plain, "circles_inline", "through inline functions")
     inline = circles(graph)
