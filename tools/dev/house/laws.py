@@ -109,7 +109,9 @@ WORDS = {
 }
 # In names.
 NAMES = {"MOST_": "MAX_", "LEAST_": "MIN_", "GREATEST_": "MAX_", "told": "reported, nccl",
-         "crowd": "concurrency", "piece": "part, section, or what it is", "whys": "reasons"}
+         "crowd": "concurrency", "piece": "part, section, or what it is", "whys": "reasons",
+         "studied": "corrected_profile", "undisturbed": "overhead_free", "wishes": "wanted",
+         "lacks": "unavailable", "mixing": "how values are combined"}
 # What these files hold nobody knows from their names.
 VAGUE_FILES = ("pieces", "parts", "more", "misc", "util", "utils", "helpers", "stuff", "rest",
                "own", "told", "way", "whys", "answers", "places", "rows", "set", "wishes", "kept",
