@@ -61,7 +61,7 @@ struct thread_fact {
     bool ended;  /* the system knows it no longer */
 };
 
-struct kept_definitions; /* rows that have to be defined again after a cut: definitions.c */
+struct kept_definitions; /* rows that have to be defined again after a cut */
 
 struct dictionary {
     struct mp_writer *writer;
@@ -96,16 +96,8 @@ void dictionary_restart(struct dictionary *dictionary);
 size_t dictionary_bytes(const struct dictionary *dictionary);
 
 /* The id of `data` in `pool`, and whether it is new. */
-static inline uint32_t dictionary_intern(struct dictionary *dictionary, struct mp_intern *pool,
-                                         const void *data, size_t bytes, bool *is_new)
-{
-    uint32_t before = pool->count;
-    uint32_t id = mp_intern_add(pool, data, bytes);
-
-    *is_new = id > before;
-    dictionary->failures += !id;
-    return id;
-}
+uint32_t dictionary_intern(struct dictionary *dictionary, struct mp_intern *pool, const void *data,
+                           size_t bytes, bool *is_new);
 
 /* Id of a string; 0 for NULL and "". */
 uint32_t dictionary_string(struct dictionary *dictionary, const char *text);
@@ -141,11 +133,5 @@ void dictionary_stream_info(struct dictionary *dictionary, const struct record_s
 
 /* The device of a context that CUPTI has reported; 0 for others. */
 uint32_t dictionary_device_of(const struct dictionary *dictionary, uint32_t context);
-
-/* definitions.c: the store behind the three functions above. */
-struct kept_definitions *kept_definitions_new(void);
-void kept_definitions_free(struct kept_definitions *definitions);
-void kept_definitions_append_all(struct kept_definitions *definitions,
-                                 struct dictionary *dictionary);
 
 #endif
