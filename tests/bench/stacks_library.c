@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/core/core.h"
 #include "record/stacks/stacks.h"
 
 double take_stacks(unsigned count);

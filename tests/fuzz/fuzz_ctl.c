@@ -20,7 +20,7 @@
 
 #include "base/ctl_address.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 
 #define CLIENTS   8
 #define MAX_BYTES 20 /* of a packet; the recorder reads 15 */
@@ -40,16 +40,19 @@ static void begin_recording(void)
     expect(mp_writer_open(memfd_create("ctl", MFD_CLOEXEC), "", &options, &writer, NULL) == MP_OK);
     *recording = (struct recording){
         .path = recorder.output.path,
-        .pool = &recorder.pool,
-        .queue = &recorder.work,
-        .logs = &recorder.logs,
+        .pool = &recorder.gpu.pool,
+        .queue = &recorder.gpu.core.work,
+        .logs = &recorder.gpu.core.logs,
         .waits = &recorder.waits,
-        .edges = &recorder.edges,
-        .profiled = &recorder.profiled,
-        .recorder = &recorder,
-        .paths_lost = &recorder.origins.lost,
+        .edges = &recorder.graphs.edges,
+        .profiled = &recorder.profiling.profiled,
+        .gpu = &recorder.gpu,
+        .stacks = &recorder.stacks,
+        .host_nodes = &recorder.graphs.host_nodes,
+        .step_names = recorder.baseline.names,
+        .paths_lost = &recorder.graphs.origins.lost,
     };
-    expect(recording_open(recording, writer, &recorder.cupti, &recorder.api, MP_CAPTURE_OFF,
+    expect(recording_open(recording, writer, &recorder.gpu.cupti, &recorder.gpu.api, MP_CAPTURE_OFF,
                           false) == MP_OK);
     recorder.ranges.open = recorder.ranges.posted = recorder.ranges.over = false;
     recorder.ranges.begun = recorder.ranges.ended = 0;
@@ -74,15 +77,15 @@ static void make_recorder(void)
     made = true;
     snprintf(recorder.output.path, sizeof recorder.output.path, "fuzz.mpt");
     snprintf(recorder.output.place, sizeof recorder.output.place, "/tmp/fuzz.mpt");
-    expect(call_logs_open(&recorder.logs) == MP_OK);
-    expect(work_queue_open(&recorder.work, 64) == MP_OK);
-    edges_open(&recorder.edges);
+    expect(call_logs_open(&recorder.gpu.core.logs) == MP_OK);
+    expect(work_queue_open(&recorder.gpu.core.work, 64) == MP_OK);
+    edges_open(&recorder.graphs.edges);
     pthread_mutex_init(&recorder.ranges.lock, NULL);
     pthread_cond_init(&recorder.ranges.changed, NULL);
     recorder.ranges.max = 3;
     recorder.ranges.on = recorder.ranges.late = recorder.ranges.late_said = true;
-    atomic_store(&recorder.flusher.done, INT32_MAX); /* it has nothing to flush */
-    atomic_store(&recorder.phase, PHASE_RECORDING);
+    atomic_store(&recorder.gpu.flusher.done, INT32_MAX); /* it has nothing to flush */
+    atomic_store(&recorder.gpu.core.phase, PHASE_RECORDING);
 }
 
 /* ---- Clients ---- */

@@ -47,6 +47,13 @@ CASES = [
      "trace must not see record"),
     ("layers", "record sees profile", {"src/record/b.c": '#include "profile/profile.h"\n'},
      "record must not see profile"),
+    ("layers", "a lower room of the recorder", {
+        "src/record/core/b.h": "#ifndef MP_B_H\n#define MP_B_H\n#endif\n",
+        "src/record/process/b.c": '#include "record/core/b.h"\n'}, None),
+    ("layers", "a higher room of the recorder", {
+        "src/record/process/b.h": "#ifndef MP_B_H\n#define MP_B_H\n#endif\n",
+        "src/record/core/b.c": '#include "record/process/b.h"\n'},
+     '"record/process/b.h" is of a room above'),
     ("layers", "profile sees record", {C: '#include "record/record.h"\n'},
      "profile must not see record"),
     ("layers", "profile sees reports", {H: '#include "reports/reports.h"\n'},

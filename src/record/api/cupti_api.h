@@ -122,6 +122,12 @@ bool cupti_next(const struct cupti_api *cupti, uint8_t *buffer, size_t valid_byt
 uint32_t cupti_stream_id(const struct cupti_api *cupti, CUcontext context, uintptr_t handle,
                          bool per_thread);
 
+/* What the call of a callback returned; on EXIT only. */
+static inline uint32_t cupti_call_result(const CUpti_CallbackData *data)
+{
+    return data->functionReturnValue ? *(const uint32_t *)data->functionReturnValue : 0;
+}
+
 /* CUPTI's words for a result, never NULL. */
 const char *cupti_result_text(const struct cupti_api *cupti, CUptiResult result);
 

@@ -350,4 +350,27 @@ struct record_device {
     const char *name;
 };
 
+/* CUPTI's correlation ids have 32 bits and wrap after two hours of launches. This extends an id to
+ * the 64-bit value nearest to `max`, the largest one met so far. 0, "none", stays 0. The id does
+ * not count as met. */
+static inline uint64_t correlation_nearest(uint64_t max, uint32_t correlation)
+{
+    int32_t step = (int32_t)(correlation - (uint32_t)max);
+
+    /* The first id, or one from before it: a range may begin after billions of calls. */
+    if (!correlation || !max || (step < 0 && (uint64_t) - (int64_t)step > max))
+        return correlation;
+    return max + (uint64_t)(int64_t)step;
+}
+
+/* Like correlation_nearest, but the id counts as met. */
+static inline uint64_t correlation_extend(uint64_t *max, uint32_t correlation)
+{
+    uint64_t extended = correlation_nearest(*max, correlation);
+
+    if (correlation && (!*max || (int32_t)(correlation - (uint32_t)*max) >= 0))
+        *max = extended;
+    return extended;
+}
+
 #endif

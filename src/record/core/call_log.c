@@ -21,6 +21,7 @@ enum mp_status call_logs_open(struct call_logs *logs)
     if (pthread_key_create(&logs->key, thread_ended) != 0)
         return MP_ERR_LIMIT;
     pthread_mutex_init(&logs->lock, NULL);
+    pthread_mutex_init(&logs->own.lock, NULL);
     logs->open = true;
     return MP_OK;
 }
@@ -142,4 +143,25 @@ uint64_t call_logs_lost(struct call_logs *logs)
         lost += atomic_load_explicit(&log->lost, memory_order_relaxed);
     pthread_mutex_unlock(&logs->lock);
     return lost;
+}
+
+/* ---- Calls of the recorder ---- */
+
+void own_calls_note(struct own_calls *own, uint32_t correlation)
+{
+    pthread_mutex_lock(&own->lock);
+    own->ids[own->count++ % OWN_CALLS] = correlation;
+    pthread_mutex_unlock(&own->lock);
+}
+
+bool own_calls_has(struct own_calls *own, uint32_t correlation)
+{
+    bool found = false;
+    uint32_t i;
+
+    pthread_mutex_lock(&own->lock);
+    for (i = 0; i < OWN_CALLS && i < own->count && !found; i++)
+        found = own->ids[i] == correlation;
+    pthread_mutex_unlock(&own->lock);
+    return found;
 }

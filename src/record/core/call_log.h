@@ -102,6 +102,16 @@ struct call_log {
     struct call_entry entries[CALL_LOG_ENTRIES];
 };
 
+/* The last calls inside of which the recorder itself called the driver: their correlation ids,
+ * which the records of the recorder's own calls have too. */
+#define OWN_CALLS 1024u
+
+struct own_calls {
+    pthread_mutex_t lock;
+    uint32_t ids[OWN_CALLS]; /* a ring */
+    uint32_t count;          /* ever noted */
+};
+
 struct call_logs {
     pthread_mutex_t lock; /* of `first`, `count` and all `next` */
     struct call_log *first;
@@ -110,6 +120,7 @@ struct call_logs {
     bool open;
     _Atomic uint32_t epoch; /* raised when a stream comes or goes: its handle may be used again */
     _Atomic uint64_t lost;  /* entries of threads without a log, and of logs that were freed */
+    struct own_calls own;
 };
 
 enum mp_status call_logs_open(struct call_logs *logs);
@@ -124,6 +135,13 @@ bool call_log_put(struct call_log *log, const struct call_entry *entry);
 /* Hands every entry of every log to `use`, in order within a log. The writer only. */
 typedef void call_log_use(void *context, uint32_t tid, const struct call_entry *entry);
 void call_logs_drain(struct call_logs *logs, call_log_use *use, void *context);
+
+/* The recorder is about to call the driver inside of the call with this correlation id. Any thread.
+ */
+void own_calls_note(struct own_calls *own, uint32_t correlation);
+
+/* Whether own_calls_note noted that id, and not too long ago. Any thread. */
+bool own_calls_has(struct own_calls *own, uint32_t correlation);
 
 /* Entries lost up to now. */
 uint64_t call_logs_lost(struct call_logs *logs);

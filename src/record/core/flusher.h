@@ -16,10 +16,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "base/status.h"
-
-struct recorder;
+#include <time.h>
 
 struct flusher {
     _Atomic uint32_t woken;           /* wake-ups, ever; a futex */
@@ -35,8 +32,6 @@ struct flusher {
     _Atomic bool stop;
 };
 
-enum mp_status flusher_start(struct recorder *recorder);
-
 /* Wakes the thread to look for work. Any thread. */
 void flusher_wake(struct flusher *flusher);
 
@@ -51,6 +46,10 @@ bool flusher_is_behind(const struct flusher *flusher);
 
 /* Waits up to `ms` until the thread has left CUPTI; whether it has. After recording has ended. */
 bool flusher_rests(const struct flusher *flusher, int ms);
+
+/* The thread itself: waits until woken; returns at once if that happened since `woken` was `seen`.
+ * NULL: without a limit. */
+void flusher_rest(struct flusher *flusher, uint32_t seen, const struct timespec *limit);
 
 /* Tells the thread to end as soon as it has left CUPTI. */
 void flusher_stop(struct flusher *flusher);

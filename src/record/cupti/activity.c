@@ -7,7 +7,7 @@
 #include "record/api/layout.h"
 #include "record/api/quirks.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/cupti/gpu.h"
 #include "record/cupti/subscriber.h"
 #include "record/nvtx/nvtx.h"
 
@@ -19,116 +19,118 @@
 #define DEVICE_BUFFER_MB             4 /* GPU memory that one buffer takes, as seen */
 #define THREAD_ID_SYSTEM             1
 
+/* Of the buffer callbacks, which CUPTI gives no argument of ours. Written before they are
+ * registered. */
+static struct gpu *buffers_of;
+
 static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
-    struct recorder *recorder = mp_recorder;
+    struct gpu *gpu = buffers_of;
 
     *max_records = 0;
-    if (recorder_phase(recorder) != PHASE_INERT) {
-        *buffer = buffer_request(&recorder->pool, bytes);
+    if (core_phase(&gpu->core) != PHASE_INERT) {
+        *buffer = buffer_request(&gpu->pool, bytes);
         return;
     }
-    *buffer = recorder->pool.spare;
-    *bytes = recorder->pool.spare ? SPARE_BYTES : 0;
+    *buffer = gpu->pool.spare;
+    *bytes = gpu->pool.spare ? SPARE_BYTES : 0;
 }
 
 /* Runs on the thread that completes the buffer, when the writer does not keep up. */
-static void discard(struct recorder *recorder, uint8_t *buffer, size_t valid_bytes)
+static void discard(struct gpu *gpu, uint8_t *buffer, size_t valid_bytes)
 {
     CUpti_Activity *record = NULL;
     uint64_t count = 0;
 
-    while (cupti_next(&recorder->cupti, buffer, valid_bytes, &record))
+    while (cupti_next(&gpu->cupti, buffer, valid_bytes, &record))
         count++;
-    buffer_discard(&recorder->pool, buffer, count);
+    buffer_discard(&gpu->pool, buffer, count);
 }
 
 static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
                                          size_t bytes, size_t valid_bytes)
 {
-    struct recorder *recorder = mp_recorder;
+    struct gpu *gpu = buffers_of;
 
     (void)context;
     (void)stream;
     (void)bytes;
     /* A buffer that is not ours: a client that had CUPTI before gave it to CUPTI (clients.h). */
-    if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
-        buffer_is_spare(&recorder->pool, buffer, valid_bytes))
+    if (!buffer || core_phase(&gpu->core) == PHASE_INERT ||
+        buffer_is_spare(&gpu->pool, buffer, valid_bytes))
         return;
-    if (!buffer_returns(&recorder->pool, buffer)) {
+    if (!buffer_returns(&gpu->pool, buffer)) {
         if (valid_bytes)
-            atomic_store(&recorder->clients.foreign, true);
+            atomic_store(&gpu->clients.foreign, true);
         return;
     }
-    if (buffer_is_too_much(&recorder->pool, buffer)) {
-        discard(recorder, buffer, valid_bytes);
+    if (buffer_is_too_much(&gpu->pool, buffer)) {
+        discard(gpu, buffer, valid_bytes);
         return;
     }
-    work_put(&recorder->work,
+    work_put(&gpu->core.work,
              &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = valid_bytes});
 }
 
-static void set_attribute(struct recorder *recorder, int attribute, const char *name, void *value,
+static void set_attribute(struct gpu *gpu, int attribute, const char *name, void *value,
                           size_t size)
 {
-    CUptiResult result =
-        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, value);
+    CUptiResult result = gpu->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, value);
 
     if (result != CUPTI_SUCCESS)
         mp_log_debug("CUPTI refuses the attribute %s: %s", name,
-                     cupti_result_text(&recorder->cupti, result));
+                     cupti_result_text(&gpu->cupti, result));
 }
 
-static void set_flag(struct recorder *recorder, int attribute, const char *name, uint8_t value)
+static void set_flag(struct gpu *gpu, int attribute, const char *name, uint8_t value)
 {
-    set_attribute(recorder, attribute, name, &value, sizeof(value));
+    set_attribute(gpu, attribute, name, &value, sizeof(value));
 }
 
 /* CUPTI's own limit is 250 buffers: a GiB for each context whose records it falls behind with. */
-static void limit_device_buffers(struct recorder *recorder)
+static void limit_device_buffers(struct gpu *gpu)
 {
-    size_t max = recorder->config.gpu_buffer_mb / DEVICE_BUFFER_MB;
+    size_t max = gpu->core.config.gpu_buffer_mb / DEVICE_BUFFER_MB;
 
-    set_attribute(recorder, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
-                  "DEVICE_BUFFER_POOL_LIMIT", &max, sizeof(max));
+    set_attribute(gpu, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, "DEVICE_BUFFER_POOL_LIMIT",
+                  &max, sizeof(max));
 }
 
 /* CUPTI need not zero our buffers: they are zeroed already. Only while we have the callbacks, as
  * far as we know: another client's buffers are not zeroed. */
-static void promise_zeroes(struct recorder *recorder, bool promised)
+static void promise_zeroes(struct gpu *gpu, bool promised)
 {
-    set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);
+    set_flag(gpu, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);
 }
 
 /* The present value of PER_THREAD_ACTIVITY_BUFFER; -1 where CUPTI does not tell. */
-static int per_thread_buffers(struct recorder *recorder)
+static int per_thread_buffers(struct gpu *gpu)
 {
     uint8_t value = 0;
     size_t size = sizeof(value);
 
-    if (!recorder->cupti.get_attribute ||
-        recorder->cupti.get_attribute((CUpti_ActivityAttribute)ATTRIBUTE_PER_THREAD_BUFFERS, &size,
-                                      &value) != CUPTI_SUCCESS)
+    if (!gpu->cupti.get_attribute ||
+        gpu->cupti.get_attribute((CUpti_ActivityAttribute)ATTRIBUTE_PER_THREAD_BUFFERS, &size,
+                                 &value) != CUPTI_SUCCESS)
         return -1;
     return value != 0;
 }
 
-bool activity_other_has_left(struct recorder *recorder)
+bool activity_other_has_left(struct gpu *gpu)
 {
-    return recorder->cupti_state.buffers_told && per_thread_buffers(recorder) == 0;
+    return gpu->cupti_state.buffers_told && per_thread_buffers(gpu) == 0;
 }
 
 /* CUPTI must be told before CUDA is initialised, and may reserve 16 MB on the device for this
  * (DEVICE_BUFFER_SIZE_DEVICE_GRAPHS). At node level it delivers no records. If a program has such
  * graphs, the reports say what is missing (graphs.h). */
-static void ask_for_device_graphs(struct recorder *recorder)
+static void ask_for_device_graphs(struct gpu *gpu)
 {
-    struct cupti_api *cupti = &recorder->cupti;
+    struct cupti_api *cupti = &gpu->cupti;
     CUptiResult result;
 
-    if (recorder->config.device_graphs != MP_SWITCH_ON || recorder->config.gpu != MP_SWITCH_ON ||
-        recorder->config.cuda_graph != MP_CUDA_GRAPH_GRAPH ||
-        recorder->attach.when != MP_ATTACH_INIT)
+    if (gpu->core.config.device_graphs != MP_SWITCH_ON || gpu->core.config.gpu != MP_SWITCH_ON ||
+        gpu->core.config.cuda_graph != MP_CUDA_GRAPH_GRAPH || gpu->attach.when != MP_ATTACH_INIT)
         return;
     if (!cupti->enable_device_graph) {
         mp_log_debug("CUPTI does not report graphs that the device launches");
@@ -140,9 +142,9 @@ static void ask_for_device_graphs(struct recorder *recorder)
                     cupti_result_text(cupti, result));
 }
 
-enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error)
+enum mp_status activity_prepare(struct gpu *gpu, struct mp_error *error)
 {
-    struct cupti_api *cupti = &recorder->cupti;
+    struct cupti_api *cupti = &gpu->cupti;
     CUptiResult result = cupti->register_clock(mp_clock_now);
 
     if (result != CUPTI_SUCCESS)
@@ -150,13 +152,14 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
                             cupti_result_text(cupti, result));
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
-    clock_renewal_given(&recorder->recording.clock_renewal, mp_clock_now());
-    ask_for_device_graphs(recorder);
-    limit_device_buffers(recorder);
+    clock_renewal_given(&gpu->clock_renewal, mp_clock_now());
+    ask_for_device_graphs(gpu);
+    limit_device_buffers(gpu);
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
-        set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
-        recorder->cupti_state.buffers_told = per_thread_buffers(recorder) == 1;
+        set_flag(gpu, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
+        gpu->cupti_state.buffers_told = per_thread_buffers(gpu) == 1;
     }
+    buffers_of = gpu;
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
     if (result != CUPTI_SUCCESS)
         return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI refuses the buffer callbacks: %s",
@@ -164,30 +167,30 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     return MP_OK;
 }
 
-void activity_forget_drops(struct recorder *recorder)
+void activity_forget_drops(struct gpu *gpu)
 {
     size_t dropped;
 
-    recorder->cupti.dropped_records(NULL, 0, &dropped);
-    atomic_store(&recorder->flusher.dropped_between, 0);
+    gpu->cupti.dropped_records(NULL, 0, &dropped);
+    atomic_store(&gpu->flusher.dropped_between, 0);
 }
 
-void activity_claim_drops(struct recorder *recorder)
+void activity_claim_drops(struct gpu *gpu)
 {
-    struct flusher *flusher = &recorder->flusher;
+    struct flusher *flusher = &gpu->flusher;
 
     atomic_fetch_add(&flusher->dropped, atomic_exchange(&flusher->dropped_between, 0));
 }
 
-static void enable_kind(struct recorder *recorder, CUpti_ActivityKind kind, const char *what)
+static void enable_kind(struct gpu *gpu, CUpti_ActivityKind kind, const char *what)
 {
-    CUptiResult result = recorder->cupti.enable(kind);
+    CUptiResult result = gpu->cupti.enable(kind);
 
     if (result != CUPTI_SUCCESS)
-        mp_log_warn("%s are not recorded: %s", what, cupti_result_text(&recorder->cupti, result));
+        mp_log_warn("%s are not recorded: %s", what, cupti_result_text(&gpu->cupti, result));
 }
 
-void activity_enable_base(struct recorder *recorder, bool late)
+void activity_enable_base(struct gpu *gpu, bool late)
 {
     static const struct {
         CUpti_ActivityKind kind;
@@ -198,11 +201,11 @@ void activity_enable_base(struct recorder *recorder, bool late)
     size_t i;
 
     for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (!late || !recorder->cupti.enable_and_dump ||
-            recorder->cupti.enable_and_dump(kinds[i].kind) != CUPTI_SUCCESS)
-            enable_kind(recorder, kinds[i].kind, kinds[i].what);
-    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
-        enable_kind(recorder, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "CUDA graphs");
+        if (!late || !gpu->cupti.enable_and_dump ||
+            gpu->cupti.enable_and_dump(kinds[i].kind) != CUPTI_SUCCESS)
+            enable_kind(gpu, kinds[i].kind, kinds[i].what);
+    if (gpu->core.config.cuda_graph == MP_CUDA_GRAPH_GRAPH && gpu->core.config.gpu == MP_SWITCH_ON)
+        enable_kind(gpu, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "CUDA graphs");
 }
 
 /* ---- API calls ---- */
@@ -211,29 +214,28 @@ void activity_enable_base(struct recorder *recorder, bool late)
  * records are enabled by cbid inside the callback of cuProfilerStart, or by another thread at that
  * time, they never come (late_api_records in quirks.def). So in that mode callbacks at entry and
  * exit make the rows. */
-static void enable_calls(struct recorder *recorder, bool on)
+static void enable_calls(struct gpu *gpu, bool on)
 {
     CUptiResult result;
 
-    if (atomic_load(&recorder->cupti_state.calls_by_callback)) {
-        subscriber_watch_calls(recorder, on);
+    if (atomic_load(&gpu->cupti_state.calls_by_callback)) {
+        subscriber_watch_calls(gpu, on);
         return;
     }
-    result = api_set_enable(&recorder->api, &recorder->cupti, on);
+    result = api_set_enable(&gpu->api, &gpu->cupti, on);
     if (result != CUPTI_SUCCESS)
-        mp_log_warn("some API calls are not recorded: %s",
-                    cupti_result_text(&recorder->cupti, result));
+        mp_log_warn("some API calls are not recorded: %s", cupti_result_text(&gpu->cupti, result));
 }
 
 /* ---- Unified memory ---- */
 
 /* CUPTI refuses where the device or the system does not page managed memory. A program without
  * managed memory does not care, so this is a line at level info. */
-static bool is_refused(struct recorder *recorder, const char *what, CUptiResult result)
+static bool is_refused(struct gpu *gpu, const char *what, CUptiResult result)
 {
     if (result != CUPTI_SUCCESS)
         mp_log_info("unified memory is not recorded: %s: %s", what,
-                    cupti_result_text(&recorder->cupti, result));
+                    cupti_result_text(&gpu->cupti, result));
     return result != CUPTI_SUCCESS;
 }
 
@@ -252,43 +254,42 @@ static CUptiResult configure_counters(const struct cupti_api *cupti)
     return cupti->configure_unified_memory(counters, MP_unified_kind_bytes_DtoD);
 }
 
-static void enable_unified(struct recorder *recorder)
+static void enable_unified(struct gpu *gpu)
 {
-    is_refused(recorder, "cuptiActivityEnable",
-               recorder->cupti.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER));
+    is_refused(gpu, "cuptiActivityEnable",
+               gpu->cupti.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER));
 }
 
-void activity_configure_unified(struct recorder *recorder)
+void activity_configure_unified(struct gpu *gpu)
 {
-    if (recorder->config.unified_memory != MP_SWITCH_ON || !recorder_is_recording(recorder) ||
-        !recorder->cupti.configure_unified_memory ||
-        atomic_load(&recorder->cupti_state.unified_ready) ||
-        is_refused(recorder, "cuptiActivityConfigureUnifiedMemoryCounter",
-                   configure_counters(&recorder->cupti)))
+    if (gpu->core.config.unified_memory != MP_SWITCH_ON || !core_is_recording(&gpu->core) ||
+        !gpu->cupti.configure_unified_memory || atomic_load(&gpu->cupti_state.unified_ready) ||
+        is_refused(gpu, "cuptiActivityConfigureUnifiedMemoryCounter",
+                   configure_counters(&gpu->cupti)))
         return;
-    atomic_store(&recorder->cupti_state.unified_ready, true);
-    if (atomic_load(&recorder->cupti_state.enabled))
-        enable_unified(recorder);
+    atomic_store(&gpu->cupti_state.unified_ready, true);
+    if (atomic_load(&gpu->core.enabled))
+        enable_unified(gpu);
 }
 
 /* ---- Copies between devices ---- */
 
 /* They need a context on each. See `peer_copies` in quirks.def. */
-static bool peer_copies_are_wanted(struct recorder *recorder)
+static bool peer_copies_are_wanted(struct gpu *gpu)
 {
-    return recorder->config.gpu == MP_SWITCH_ON && atomic_load(&recorder->cuda.several_contexts);
+    return gpu->core.config.gpu == MP_SWITCH_ON && atomic_load(&gpu->cuda.several_contexts);
 }
 
-static void enable_peer_copies(struct recorder *recorder)
+static void enable_peer_copies(struct gpu *gpu)
 {
-    if (peer_copies_are_wanted(recorder))
-        enable_kind(recorder, CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies");
+    if (peer_copies_are_wanted(gpu))
+        enable_kind(gpu, CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies");
 }
 
-void activity_expect_peer_copies(struct recorder *recorder)
+void activity_expect_peer_copies(struct gpu *gpu)
 {
-    if (atomic_load(&recorder->cupti_state.enabled))
-        enable_peer_copies(recorder);
+    if (atomic_load(&gpu->core.enabled))
+        enable_peer_copies(gpu);
 }
 
 /* ---- Everything else ---- */
@@ -308,180 +309,177 @@ static const struct work_kind_row {
 
 #define WORK_KIND_COUNT (sizeof(work_kinds) / sizeof(work_kinds[0]))
 
-static bool activity_is_wanted(const struct recorder *recorder, const struct work_kind_row *row)
+static bool activity_is_wanted(const struct gpu *gpu, const struct work_kind_row *row)
 {
-    const uint32_t *setting = (const void *)((const char *)&recorder->config + row->setting);
+    const uint32_t *setting = (const void *)((const char *)&gpu->core.config + row->setting);
 
     return *setting == MP_SWITCH_ON;
 }
 
 /* KERNEL makes CUPTI run one kernel after the other. */
-static CUpti_ActivityKind kernel_kind(const struct recorder *recorder)
+static CUpti_ActivityKind kernel_kind(const struct gpu *gpu)
 {
-    return recorder->config.concurrent_kernels == MP_SWITCH_ON
+    return gpu->core.config.concurrent_kernels == MP_SWITCH_ON
                ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
                : CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
 /* A refusal is no loss that a user could do something about. */
-static void switch_host_functions(struct recorder *recorder, bool on)
+static void switch_host_functions(struct gpu *gpu, bool on)
 {
-    CUptiResult (*how)(CUpti_ActivityKind kind) =
-        on ? recorder->cupti.enable : recorder->cupti.disable;
+    CUptiResult (*how)(CUpti_ActivityKind kind) = on ? gpu->cupti.enable : gpu->cupti.disable;
     CUptiResult result;
 
-    if (!host_functions_by_cupti(recorder))
+    if (!host_functions_by_cupti(gpu))
         return;
     result = how((CUpti_ActivityKind)MP_CUPTI_KIND_HOST_LAUNCH);
-    if (result == CUPTI_SUCCESS && recorder->config.cuda_graph != MP_CUDA_GRAPH_GRAPH)
+    if (result == CUPTI_SUCCESS && gpu->core.config.cuda_graph != MP_CUDA_GRAPH_GRAPH)
         result = how((CUpti_ActivityKind)MP_CUPTI_KIND_GRAPH_HOST_NODE);
     if (result != CUPTI_SUCCESS)
-        mp_log_debug("host functions are not recorded: %s",
-                     cupti_result_text(&recorder->cupti, result));
+        mp_log_debug("host functions are not recorded: %s", cupti_result_text(&gpu->cupti, result));
 }
 
-static void enable_records(struct recorder *recorder)
+static void enable_records(struct gpu *gpu)
 {
     size_t i;
 
-    promise_zeroes(recorder, true);
-    if (recorder->config.gpu == MP_SWITCH_ON)
-        enable_kind(recorder, kernel_kind(recorder), "kernels");
+    promise_zeroes(gpu, true);
+    if (gpu->core.config.gpu == MP_SWITCH_ON)
+        enable_kind(gpu, kernel_kind(gpu), "kernels");
     for (i = 0; i < WORK_KIND_COUNT; i++)
-        if (activity_is_wanted(recorder, &work_kinds[i]))
-            enable_kind(recorder, work_kinds[i].kind, work_kinds[i].what);
-    enable_peer_copies(recorder);
-    switch_host_functions(recorder, true);
-    if (atomic_load(&recorder->cupti_state.unified_ready))
-        enable_unified(recorder);
-    enable_calls(recorder, true);
+        if (activity_is_wanted(gpu, &work_kinds[i]))
+            enable_kind(gpu, work_kinds[i].kind, work_kinds[i].what);
+    enable_peer_copies(gpu);
+    switch_host_functions(gpu, true);
+    if (atomic_load(&gpu->cupti_state.unified_ready))
+        enable_unified(gpu);
+    enable_calls(gpu, true);
 }
 
 /* Nobody tells how much of such a buffer holds records. Zeroes follow the last one. */
-void activity_recover(struct recorder *recorder)
+void activity_recover(struct gpu *gpu)
 {
     uint8_t *buffer;
     size_t bytes;
 
-    while ((buffer = buffer_pool_recover(&recorder->pool, &bytes)) != NULL)
-        work_put(&recorder->work,
+    while ((buffer = buffer_pool_recover(&gpu->pool, &bytes)) != NULL)
+        work_put(&gpu->core.work,
                  &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = bytes});
 }
 
 /* The kinds of "always" have stayed on: no known client switches them off. */
-static void register_again(struct recorder *recorder)
+static void register_again(struct gpu *gpu)
 {
     struct mp_error error;
 
-    atomic_store(&recorder->cupti_state.answers_before, clients_answers(recorder));
-    atomic_store(&recorder->cupti_state.registered_at, mp_clock_now());
-    activity_recover(recorder);
-    activity_forget_drops(recorder);
-    if (activity_prepare(recorder, &error) != MP_OK)
+    atomic_store(&gpu->cupti_state.answers_before, clients_answers(gpu));
+    atomic_store(&gpu->cupti_state.registered_at, mp_clock_now());
+    activity_recover(gpu);
+    activity_forget_drops(gpu);
+    if (activity_prepare(gpu, &error) != MP_OK)
         mp_log_warn("%s: nothing more is recorded", error.text);
-    else if (atomic_load(&recorder->cupti_state.callbacks_taken))
-        recorder->cupti.flush_all(0); /* another's buffers, which no record of ours may get into */
+    else if (atomic_load(&gpu->cupti_state.callbacks_taken))
+        gpu->cupti.flush_all(0); /* another's buffers, which no record of ours may get into */
 }
 
-void activity_follow_calls(struct recorder *recorder)
+void activity_follow_calls(struct gpu *gpu)
 {
-    promise_zeroes(recorder, false);
-    if (atomic_load(&recorder->cupti_state.calls_by_callback) ||
-        atomic_load(&recorder->cupti_state.callbacks_taken))
+    promise_zeroes(gpu, false);
+    if (atomic_load(&gpu->cupti_state.calls_by_callback) ||
+        atomic_load(&gpu->cupti_state.callbacks_taken))
         return;
-    atomic_store(&recorder->recording.decoder.calls_end, mp_clock_now());
-    atomic_store(&recorder->cupti_state.calls_by_callback, true);
-    if (atomic_load(&recorder->cupti_state.enabled))
-        subscriber_watch_calls(recorder, true);
+    atomic_store(&gpu->cupti_state.calls_end, mp_clock_now());
+    atomic_store(&gpu->cupti_state.calls_by_callback, true);
+    if (atomic_load(&gpu->core.enabled))
+        subscriber_watch_calls(gpu, true);
 }
 
-void activity_renew(struct recorder *recorder)
+void activity_renew(struct gpu *gpu)
 {
-    activity_follow_calls(recorder);
-    register_again(recorder);
-    if (atomic_load(&recorder->cupti_state.enabled))
-        enable_records(recorder);
+    activity_follow_calls(gpu);
+    register_again(gpu);
+    if (atomic_load(&gpu->core.enabled))
+        enable_records(gpu);
 }
 
-void activity_give_clock(struct recorder *recorder)
+void activity_give_clock(struct gpu *gpu)
 {
     CUptiResult result;
 
-    if (!atomic_load(&recorder->cupti_state.enabled) || !flusher_may_flush(recorder))
+    if (!atomic_load(&gpu->core.enabled) || !flusher_may_flush(gpu))
         return;
-    recorder->cupti.flush_all(0);
-    result = recorder->cupti.register_clock(mp_clock_now);
+    gpu->cupti.flush_all(0);
+    result = gpu->cupti.register_clock(mp_clock_now);
     if (result == CUPTI_SUCCESS) {
-        clock_renewal_done(&recorder->recording.clock_renewal);
-        atomic_fetch_add(&recorder->cupti_state.clocks, 1);
+        clock_renewal_done(&gpu->clock_renewal);
+        atomic_fetch_add(&gpu->cupti_state.clocks, 1);
     } else {
         mp_log_debug("CUPTI refuses to register the clock again: %s",
-                     cupti_result_text(&recorder->cupti, result));
+                     cupti_result_text(&gpu->cupti, result));
     }
 }
 
-void activity_enable(struct recorder *recorder, bool again)
+void activity_enable(struct gpu *gpu, bool again)
 {
-    if (atomic_exchange(&recorder->cupti_state.enabled, true))
+    if (atomic_exchange(&gpu->core.enabled, true))
         return;
     if (again)
-        register_again(recorder);
-    activity_claim_drops(recorder);
-    atomic_store(&recorder->cupti_state.answers_then, clients_answers(recorder));
-    atomic_store(&recorder->cupti_state.left_on, false);
+        register_again(gpu);
+    activity_claim_drops(gpu);
+    atomic_store(&gpu->cupti_state.answers_then, clients_answers(gpu));
+    atomic_store(&gpu->cupti_state.left_on, false);
     if (again)
-        atomic_store(&recorder->cupti_state.renewed_at, mp_clock_now());
-    enable_records(recorder);
-    subscriber_watch_syncs(recorder, true);
+        atomic_store(&gpu->cupti_state.renewed_at, mp_clock_now());
+    enable_records(gpu);
+    subscriber_watch_syncs(gpu, true);
 }
 
-static void disable_records(struct recorder *recorder)
+static void disable_records(struct gpu *gpu)
 {
     size_t i;
 
-    if (atomic_load(&recorder->cupti_state.callbacks_taken))
-        enable_calls(recorder, false);
-    switch_host_functions(recorder, false);
-    if (atomic_load(&recorder->cupti_state.unified_ready))
-        recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
-    if (recorder->config.gpu == MP_SWITCH_ON &&
-        (!quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version) ||
-         atomic_load(&recorder->ranges.paused))) /* baseline.h keeps launches of graphs away */
-        recorder->cupti.disable(kernel_kind(recorder));
+    if (atomic_load(&gpu->cupti_state.callbacks_taken))
+        enable_calls(gpu, false);
+    switch_host_functions(gpu, false);
+    if (atomic_load(&gpu->cupti_state.unified_ready))
+        gpu->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    if (gpu->core.config.gpu == MP_SWITCH_ON &&
+        (!quirk_is_in(QUIRK_disable_deadlock, gpu->cupti.version) ||
+         atomic_load(&gpu->core.paused))) /* baseline.h keeps launches of graphs away */
+        gpu->cupti.disable(kernel_kind(gpu));
     for (i = 0; i < WORK_KIND_COUNT; i++)
-        if (activity_is_wanted(recorder, &work_kinds[i]))
-            recorder->cupti.disable(work_kinds[i].kind);
-    if (peer_copies_are_wanted(recorder))
-        recorder->cupti.disable(CUPTI_ACTIVITY_KIND_MEMCPY2);
+        if (activity_is_wanted(gpu, &work_kinds[i]))
+            gpu->cupti.disable(work_kinds[i].kind);
+    if (peer_copies_are_wanted(gpu))
+        gpu->cupti.disable(CUPTI_ACTIVITY_KIND_MEMCPY2);
 }
 
-void activity_disable(struct recorder *recorder, bool taken)
+void activity_disable(struct gpu *gpu, bool taken)
 {
-    if (!atomic_exchange(&recorder->cupti_state.enabled, false))
+    if (!atomic_exchange(&gpu->core.enabled, false))
         return;
-    subscriber_watch_syncs(recorder, false);
-    if (!atomic_load(&recorder->cupti_state.callbacks_taken))
-        enable_calls(recorder, false);
-    promise_zeroes(recorder, false);
-    if (taken || clients_answers(recorder) == atomic_load(&recorder->cupti_state.answers_then))
-        atomic_store(&recorder->cupti_state.left_on, true);
+    subscriber_watch_syncs(gpu, false);
+    if (!atomic_load(&gpu->cupti_state.callbacks_taken))
+        enable_calls(gpu, false);
+    promise_zeroes(gpu, false);
+    if (taken || clients_answers(gpu) == atomic_load(&gpu->cupti_state.answers_then))
+        atomic_store(&gpu->cupti_state.left_on, true);
     else
-        disable_records(recorder);
+        disable_records(gpu);
 }
 
-void activity_drop(struct recorder *recorder)
+void activity_drop(struct gpu *gpu)
 {
-    if (!atomic_load(&recorder->cupti_state.enabled) &&
-        atomic_exchange(&recorder->cupti_state.left_on, false))
-        disable_records(recorder);
+    if (!atomic_load(&gpu->core.enabled) && atomic_exchange(&gpu->cupti_state.left_on, false))
+        disable_records(gpu);
 }
 
-void activity_retire(struct recorder *recorder)
+void activity_retire(struct gpu *gpu)
 {
     mp_nvtx_set_recording(false);
-    if (!attach_is_done(recorder))
+    if (!attach_is_done(gpu))
         return;
-    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
-        recorder->cupti.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-    subscriber_watch_ends(recorder);
+    if (gpu->core.config.cuda_graph == MP_CUDA_GRAPH_GRAPH && gpu->core.config.gpu == MP_SWITCH_ON)
+        gpu->cupti.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    subscriber_watch_ends(gpu);
 }

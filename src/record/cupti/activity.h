@@ -18,68 +18,71 @@
 
 #include <stdbool.h>
 
-#include "base/settings/config.h"
-#include "record/api/api_set.h"
-#include "record/api/cupti_api.h"
+#include "base/status.h"
 
-struct recorder;
+struct gpu;
+
+/* Calls `how` while no other thread switches CUPTI's kinds. False, without the call, if another
+ * thread switches for too long. Ranges decide that (range_switch of ranges/switch.h), so whoever
+ * needs it gets it from its caller. */
+typedef bool gpu_switch_alone(struct gpu *gpu, void (*how)(struct gpu *gpu));
 
 /* Sets attributes, clock, thread ids and buffer callbacks: all that must precede the first kind. On
  * failure *error says why. MP_OK also if only something optional failed. */
-enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error);
+enum mp_status activity_prepare(struct gpu *gpu, struct mp_error *error);
 
 /* CUPTI counts the records that it dropped since it was last asked, by whomever. Where another
  * client may have had CUPTI, what it counts until now is not ours. Before the first kind is on. */
-void activity_forget_drops(struct recorder *recorder);
+void activity_forget_drops(struct gpu *gpu);
 
 /* No other client had CUPTI since the kinds were switched off: what it has dropped since then is
  * ours. */
-void activity_claim_drops(struct recorder *recorder);
+void activity_claim_drops(struct gpu *gpu);
 
 /* Whether another client that had CUPTI has finished: at its end it sets PER_THREAD_ACTIVITY_BUFFER
  * to 0 (clients.h). Any thread. */
-bool activity_other_has_left(struct recorder *recorder);
+bool activity_other_has_left(struct gpu *gpu);
 
 /* Another CUPTI client has the records, or had them: from now on callbacks log the calls, unless
  * they do already. That is final, since API records that are enabled late may never come
  * (quirks.def). Through range_switch. */
-void activity_follow_calls(struct recorder *recorder);
+void activity_follow_calls(struct gpu *gpu);
 
 /* Takes back the buffers of ours that CUPTI gave to the other client in its last flush, and has
  * them decoded. Only once that client has finished, or at the end where CUPTI does not answer: what
  * CUPTI has written to them is read up to where it is zero. Any thread. */
-void activity_recover(struct recorder *recorder);
+void activity_recover(struct gpu *gpu);
 
 /* Registers and enables everything again, after another client. Through range_switch. */
-void activity_renew(struct recorder *recorder);
+void activity_renew(struct gpu *gpu);
 
 /* Switches on the kinds of "always". `late`: CUPTI also delivers records of the devices, contexts
  * and streams that exist already. */
-void activity_enable_base(struct recorder *recorder, bool late);
+void activity_enable_base(struct gpu *gpu, bool late);
 
 /* Asks for the counters of unified memory, which CUPTI allows once the driver is initialised.
  * Called at the end of cuInit and, if CUPTI refused then, at the first context. A refusal is a line
  * at level info. */
-void activity_configure_unified(struct recorder *recorder);
+void activity_configure_unified(struct gpu *gpu);
 
 /* The process has its second context. Any thread, also inside a callback. */
-void activity_expect_peer_copies(struct recorder *recorder);
+void activity_expect_peer_copies(struct gpu *gpu);
 
 /* Switches the other kinds, the API records and the callbacks that see dependencies on or off. A
  * second call changes nothing. `again`: clients_enter, registers everything again before. `taken`:
  * clients_leave, leaves the kinds on for another client. Any thread, also inside a callback. */
-void activity_enable(struct recorder *recorder, bool again);
-void activity_disable(struct recorder *recorder, bool taken);
+void activity_enable(struct gpu *gpu, bool again);
+void activity_disable(struct gpu *gpu, bool taken);
 
 /* Registers our clock again, while records are on (clock_renewal.h). Right after a flush, when
  * CUPTI has little left to read. The flusher, through range_switch. */
-void activity_give_clock(struct recorder *recorder);
+void activity_give_clock(struct gpu *gpu);
 
 /* Switches off the kinds that were left on for another client, since there is none. Through
  * range_switch. */
-void activity_drop(struct recorder *recorder);
+void activity_drop(struct gpu *gpu);
 
 /* Switches off, for good, also what is on outside of ranges. After activity_disable. */
-void activity_retire(struct recorder *recorder);
+void activity_retire(struct gpu *gpu);
 
 #endif

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/preload.h"
 #include "base/settings/time_limits.h"
-#include "record/core/state.h"
 #include "record/cupti/contexts.h"
+#include "record/cupti/gpu.h"
 #include "record/cupti/subscriber.h"
 #include "record/places/device_code.h"
 
@@ -25,24 +25,25 @@ static struct mp_preload *find_preload(void)
 }
 
 /* GRAPH_TRACE and metrics have to be on before the first graph and context (quirks.def). */
-static bool may_wait(const struct recorder *recorder)
+static bool may_wait(const struct gpu *gpu)
 {
-    const struct mp_config *config = &recorder->config;
+    const struct mp_config *config = &gpu->core.config;
 
     return mp_config_waits(config) && config->query == MP_QUERY_OFF &&
-           config->cuda_graph != MP_CUDA_GRAPH_GRAPH && !recorder->profiling.wanted;
+           config->cuda_graph != MP_CUDA_GRAPH_GRAPH && !gpu->core.wanted.metrics;
 }
 
-void attach_configure(struct recorder *recorder)
+void attach_configure(struct gpu *gpu, const struct attach_calls *calls)
 {
-    struct attach *attach = &recorder->attach;
-    enum mp_attach wanted = recorder->config.attach;
+    struct attach *attach = &gpu->attach;
+    enum mp_attach wanted = gpu->core.config.attach;
 
+    attach->calls = *calls;
     attach->when = MP_ATTACH_INIT;
     attach->preload = find_preload();
-    if (wanted == MP_ATTACH_INIT || !may_wait(recorder))
+    if (wanted == MP_ATTACH_INIT || !may_wait(gpu))
         return;
-    if (attach->preload || (wanted == MP_ATTACH_RANGE && !recorder->ranges.by_profiler))
+    if (attach->preload || (wanted == MP_ATTACH_RANGE && !gpu->core.wanted.by_profiler))
         attach->when = wanted;
     else
         mp_log_warn("MINIPROF_ATTACH=%s needs `miniprof run`, or %s in LD_PRELOAD: CUPTI is there "
@@ -54,49 +55,48 @@ void attach_configure(struct recorder *recorder)
 
 /* Whether a recording without callbacks is possible: of ranges, so that the other client has CUPTI
  * between them, and where something else tells where they begin. */
-static bool may_go_without(const struct recorder *recorder)
+static bool may_go_without(const struct gpu *gpu)
 {
-    return recorder->attach.other == CLIENT_STAYS && recorder->ranges.lazy &&
-           recorder->config.query == MP_QUERY_OFF && !recorder->profiling.wanted &&
-           !recorder->baseline.wanted &&
-           (!recorder->ranges.by_profiler || recorder->attach.preload);
+    return gpu->attach.other == CLIENT_STAYS && gpu->core.wanted.lazy &&
+           gpu->core.config.query == MP_QUERY_OFF && !gpu->core.wanted.metrics &&
+           !gpu->core.wanted.baseline && (!gpu->core.wanted.by_profiler || gpu->attach.preload);
 }
 
 /* API records that are enabled by function may never come then (late_api_records in quirks.def). */
-static void go_without(struct recorder *recorder, const char *why)
+static void go_without(struct gpu *gpu, const char *why)
 {
     mp_log_warn("%s: kernels, copies and calls are recorded, but no synchronisation, stacks or "
                 "edges of graphs",
                 why);
-    atomic_store(&recorder->cupti_state.callbacks_taken, true);
-    atomic_store(&recorder->cupti_state.calls_by_callback, false);
-    recorder->api.whole_kinds = true;
+    atomic_store(&gpu->cupti_state.callbacks_taken, true);
+    atomic_store(&gpu->cupti_state.calls_by_callback, false);
+    gpu->api.whole_kinds = true;
 }
 
-static enum mp_status set_up(struct recorder *recorder, struct mp_error *error)
+static enum mp_status set_up(struct gpu *gpu, struct mp_error *error)
 {
     struct mp_error why;
-    enum mp_status opened = subscriber_open(recorder, &recorder->attach.other, &why);
+    enum mp_status opened = subscriber_open(gpu, &gpu->attach.other, &why);
 
-    if (opened != MP_OK && !may_go_without(recorder)) {
+    if (opened != MP_OK && !may_go_without(gpu)) {
         *error = why;
         return opened;
     }
-    if (activity_prepare(recorder, error) != MP_OK) {
+    if (activity_prepare(gpu, error) != MP_OK) {
         if (opened == MP_OK)
-            subscriber_close(recorder);
-        recorder->attach.other = CLIENT_UNKNOWN;
+            subscriber_close(gpu);
+        gpu->attach.other = CLIENT_UNKNOWN;
         return error->status;
     }
     if (opened != MP_OK)
-        go_without(recorder, why.text);
-    atomic_store(&recorder->attach.done, true);
+        go_without(gpu, why.text);
+    atomic_store(&gpu->attach.done, true);
     return MP_OK;
 }
 
-enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error)
+enum mp_status attach_at_start(struct gpu *gpu, struct mp_error *error)
 {
-    return recorder->attach.when == MP_ATTACH_INIT ? set_up(recorder, error) : MP_OK;
+    return gpu->attach.when == MP_ATTACH_INIT ? set_up(gpu, error) : MP_OK;
 }
 
 /* What CUPTI's callbacks would have told, had CUPTI been attached. */
@@ -142,31 +142,31 @@ static void find_missed(const struct driver_api *driver, struct missed *missed)
             find_primary(driver, device, missed);
 }
 
-static void catch_up(struct recorder *recorder, const struct missed *missed)
+static void catch_up(struct gpu *gpu, const struct missed *missed)
 {
     if (missed->started)
-        contexts_cuda_is_ready(recorder);
+        contexts_cuda_is_ready(gpu);
     for (uint32_t i = 0; i < missed->count; i++)
-        contexts_hold(recorder, missed->contexts[i]);
+        contexts_hold(gpu, missed->contexts[i]);
 }
 
-void attach_find_contexts(struct recorder *recorder)
+void attach_find_contexts(struct gpu *gpu)
 {
     struct missed missed = {.count = 0};
 
-    find_missed(&recorder->driver, &missed);
-    contexts_forget_all(&recorder->cuda.contexts);
-    missed.started &= !atomic_load(&recorder->cuda.ready);
-    catch_up(recorder, &missed);
+    find_missed(&gpu->driver, &missed);
+    contexts_forget_all(&gpu->cuda.contexts);
+    missed.started &= !atomic_load(&gpu->cuda.ready);
+    catch_up(gpu, &missed);
 }
 
 /* Whether cuptiSubscribe would return soon. It waits for running kernels, and launches of other
  * threads wait for it: a kernel that runs until the host says so would stop the program for ever.
  * While a capture may be under way nobody can tell, and we go on. */
-static bool gpu_is_free(struct recorder *recorder, const struct missed *missed)
+static bool gpu_is_free(struct gpu *gpu, const struct missed *missed)
 {
-    return !contexts_can_be_watched(&recorder->driver) || contexts_may_be_captured(recorder) ||
-           contexts_become_idle(recorder, missed->contexts, missed->count,
+    return !contexts_can_be_watched(&gpu->driver) || contexts_may_be_captured(gpu) ||
+           contexts_become_idle(gpu, missed->contexts, missed->count,
                                 mp_time_limit_ns(MP_TIME_ATTACH_IDLE));
 }
 
@@ -178,96 +178,62 @@ static void say_failed(struct attach *attach, const char *why)
     attach->refused = true;
 }
 
-static void set_up_late(struct recorder *recorder)
+static void set_up_late(struct gpu *gpu)
 {
     struct missed missed = {.count = 0};
     struct mp_error error;
 
     /* First, so that our own calls are not taken for the application's. */
-    find_missed(&recorder->driver, &missed);
-    recorder->attach.missed = true;
-    if (!gpu_is_free(recorder, &missed)) {
+    find_missed(&gpu->driver, &missed);
+    gpu->attach.missed = true;
+    if (!gpu_is_free(gpu, &missed)) {
         mp_log_warn("the GPU is busy, or the driver cannot say (waited up to %g s): nothing is "
                     "recorded in this range. CUPTI can only be attached while no kernel runs; "
                     "MINIPROF_ATTACH=init attaches it from the start",
                     mp_time_limit_seconds(MP_TIME_ATTACH_IDLE));
         return;
     }
-    if (set_up(recorder, &error) != MP_OK) {
-        say_failed(&recorder->attach, error.text);
+    if (set_up(gpu, &error) != MP_OK) {
+        say_failed(&gpu->attach, error.text);
         return;
     }
-    subscriber_watch_base(recorder);
-    activity_forget_drops(recorder);
-    activity_enable_base(recorder, true);
-    host_functions_go(recorder);
-    catch_up(recorder, &missed);
-    if (atomic_load(&recorder->cupti_state.callbacks_taken))
-        clients_arrive(recorder);
-    device_code_find(recorder);
+    subscriber_watch_base(gpu);
+    activity_forget_drops(gpu);
+    activity_enable_base(gpu, true);
+    host_functions_go(gpu);
+    catch_up(gpu, &missed);
+    if (atomic_load(&gpu->cupti_state.callbacks_taken))
+        clients_arrive(gpu);
+    device_code_find(&gpu->cuda.device_launchers);
     mp_log_info("CUPTI is there from now on");
 }
 
-bool attach_now(struct recorder *recorder)
+bool attach_now(struct gpu *gpu)
 {
-    struct attach *attach = &recorder->attach;
+    struct attach *attach = &gpu->attach;
 
-    if (attach_is_done(recorder)) {
-        if (atomic_load(&recorder->cupti_state.callbacks_taken))
-            attach_find_contexts(recorder);
+    if (attach_is_done(gpu)) {
+        if (atomic_load(&gpu->cupti_state.callbacks_taken))
+            attach_find_contexts(gpu);
     } else if (!attach->failed) {
-        set_up_late(recorder);
+        set_up_late(gpu);
     }
-    return attach_is_done(recorder);
+    return attach_is_done(gpu);
 }
 
-/* ---- Waiting ---- */
+/* ---- Recording begins ---- */
 
-static void attach_switch(struct recorder *recorder)
+bool attach_needs_preload(const struct gpu *gpu)
 {
-    attach_now(recorder);
+    return gpu->attach.preload &&
+           (gpu->attach.when != MP_ATTACH_INIT || atomic_load(&gpu->cupti_state.callbacks_taken));
 }
 
-/* A capture that fails to begin counts as under way for good: then we look no more. */
-static void count_captures(struct recorder *recorder, enum mp_preload_call call)
+void attach_go(struct gpu *gpu)
 {
-    if (call == MP_PRELOAD_CAPTURE) {
-        atomic_fetch_add(&recorder->cuda.captures_told, 1);
-        contexts_await_breakers(recorder);
-    } else if (call == MP_PRELOAD_CAPTURED) {
-        atomic_fetch_sub(&recorder->cuda.captures_told, 1);
-    }
-}
-
-static void before_call(enum mp_preload_call call)
-{
-    struct recorder *recorder = mp_recorder;
-    bool makes_graph = call == MP_PRELOAD_GRAPH || call == MP_PRELOAD_CAPTURE;
-    bool is_of_profiler = call == MP_PRELOAD_PROFILER || call == MP_PRELOAD_STOP;
-    bool attaches = makes_graph ? recorder->attach.when == MP_ATTACH_GRAPH
-                                : call == MP_PRELOAD_PROFILER && recorder->ranges.by_profiler;
-
-    if (makes_graph)
-        atomic_store(&recorder->cuda.graph_met, true);
-    if (recorder_is_recording(recorder) && attaches && !attach_is_done(recorder))
-        recorder->jobs.switch_alone(recorder, attach_switch);
-    count_captures(recorder, call);
-    if (is_of_profiler && recorder_is_recording(recorder) &&
-        atomic_load(&recorder->cupti_state.callbacks_taken))
-        recorder->jobs.profiler_call(recorder, call == MP_PRELOAD_PROFILER);
-}
-
-void attach_go(struct recorder *recorder)
-{
-    struct attach *attach = &recorder->attach;
-
-    waits_ask(recorder, attach->preload);
-    if (attach->preload &&
-        (attach->when != MP_ATTACH_INIT || atomic_load(&recorder->cupti_state.callbacks_taken)))
-        atomic_store(&attach->preload->before, before_call);
-    if (attach->when != MP_ATTACH_INIT)
+    if (gpu->attach.when != MP_ATTACH_INIT)
         return;
-    subscriber_watch_base(recorder);
-    activity_enable_base(recorder, false);
-    host_functions_go(recorder);
+    subscriber_watch_base(gpu);
+    activity_enable_base(gpu, false);
+    host_functions_go(gpu);
 }

@@ -24,6 +24,7 @@
 #ifndef MP_RECORD_CUPTI_ATTACH_H
 #define MP_RECORD_CUPTI_ATTACH_H
 
+#include <cupti.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -32,9 +33,16 @@
 #include "record/cupti/client_name.h"
 
 struct mp_preload;
-struct recorder;
+struct gpu;
+
+/* What CUPTI calls back on the application's threads. */
+struct attach_calls {
+    CUpti_CallbackFunc on_callback;
+    void *userdata;
+};
 
 struct attach {
+    struct attach_calls calls;  /* read-only once recording */
     enum mp_attach when;        /* read-only once recording */
     struct mp_preload *preload; /* NULL: not loaded */
     _Atomic bool done;          /* CUPTI is set up */
@@ -46,21 +54,24 @@ struct attach {
 
 /* Decides when to attach, from the settings and from what is loaded. After profiling_open and
  * range_configure. */
-void attach_configure(struct recorder *recorder);
+void attach_configure(struct gpu *gpu, const struct attach_calls *calls);
 
 /* Sets CUPTI up while CUDA starts, unless it is to come later. On failure everything is undone. */
-enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error);
+enum mp_status attach_at_start(struct gpu *gpu, struct mp_error *error);
 
-/* Recording begins: switches on the callbacks and the kinds that are always on. If CUPTI is to come
- * later, waits for the calls that attach it. */
-void attach_go(struct recorder *recorder);
+/* Recording begins: switches on the callbacks and the kinds that are always on, if CUPTI is there
+ * already. */
+void attach_go(struct gpu *gpu);
+
+/* Whether the preloaded library is to tell of calls that CUPTI does not tell of. */
+bool attach_needs_preload(const struct gpu *gpu);
 
 /* A range begins, or a graph is made: sets CUPTI up if it is not. False when that fails, which is
  * said; where the GPU was busy for MP_TIME_ATTACH_IDLE, or another client had CUPTI that will leave
  * it, the next range tries again. Through range_switch, any thread. */
-bool attach_now(struct recorder *recorder);
+bool attach_now(struct gpu *gpu);
 
 /* Without callbacks: asks the driver which contexts exist now. Any thread. */
-void attach_find_contexts(struct recorder *recorder);
+void attach_find_contexts(struct gpu *gpu);
 
 #endif

@@ -44,8 +44,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct recorder;
+#include "record/cupti/activity.h"
+
 struct call_entry;
+struct gpu;
 
 /* Calls that callbacks saw and whose records should come: had not when the writer took them out of
  * their log. Counted since the start. */
@@ -80,28 +82,29 @@ struct clients {
 
 /* Whether no other client has CUPTI. Runs the probe; without a working probe, asks whether CUPTI
  * has called us since clients_answers was `before`. The flusher. */
-bool clients_hold(struct recorder *recorder, uint64_t before);
+bool clients_hold(struct gpu *gpu, uint64_t before);
 
 /* A range begins: whether another client has CUPTI's buffers, or had them, so that everything must
  * be registered again. The thread that switches the kinds. */
-bool clients_enter(struct recorder *recorder);
+bool clients_enter(struct gpu *gpu);
 
 /* The next two act only in a recording without callbacks. The same thread.
  *
  * clients_arrive: everything was registered, after another client. clients_leave: a range ends;
  * whether another client has CUPTI, so that the kinds must stay on. Counts that. */
-void clients_arrive(struct recorder *recorder);
-bool clients_leave(struct recorder *recorder);
+void clients_arrive(struct gpu *gpu);
+bool clients_leave(struct gpu *gpu);
 
 /* A call that a callback saw. The writer, which may be late: a call after which CUPTI has answered
  * does not count, since a look may have used up that answer. */
-void clients_note(struct recorder *recorder, const struct call_entry *entry);
+void clients_note(struct gpu *gpu, const struct call_entry *entry);
 
-/* Looks for other clients. After each flush; `now` in ms. */
-void clients_look(struct recorder *recorder, int64_t now);
+/* Looks for other clients. After each flush; `now` in ms. What has to be done about one is done
+ * through `alone` (gpu_switch_alone). */
+void clients_look(struct gpu *gpu, int64_t now, gpu_switch_alone *alone);
 
 /* The last look, after the last flush, when the flusher has left CUPTI. The writer, without the
  * flight recorder. */
-void clients_end(struct recorder *recorder);
+void clients_end(struct gpu *gpu);
 
 #endif

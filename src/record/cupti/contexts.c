@@ -1,5 +1,5 @@
 /* The contexts that exist: CUPTI's callbacks report them, or attach.c finds them. This file also
- * does what is due when CUDA starts, and when the first context is made.
+ * does what CUPTI allows only once CUDA has started, or the first context is made.
  */
 #include "record/cupti/contexts.h"
 
@@ -8,8 +8,8 @@
 
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/cupti/attach.h"
+#include "record/cupti/gpu.h"
 
 #include "base/poison.h"
 
@@ -46,22 +46,22 @@ void contexts_forget_all(struct context_list *contexts)
     pthread_mutex_unlock(&contexts->lock);
 }
 
-void contexts_cuda_is_ready(struct recorder *recorder)
+void contexts_cuda_is_ready(struct gpu *gpu)
 {
-    atomic_store(&recorder->cuda.ready, true);
-    recorder->jobs.at_exit_again(recorder);
-    activity_configure_unified(recorder);
+    atomic_store(&gpu->cuda.ready, true);
+    atomic_store(&gpu->cuda.exit_again, true);
+    activity_configure_unified(gpu);
 }
 
-void contexts_hold(struct recorder *recorder, CUcontext context)
+void contexts_hold(struct gpu *gpu, CUcontext context)
 {
-    if (hold_context(&recorder->cuda.contexts, context) > 1 &&
-        !atomic_exchange(&recorder->cuda.several_contexts, true))
-        activity_expect_peer_copies(recorder);
-    if (atomic_exchange(&recorder->cuda.context_made, true))
+    if (hold_context(&gpu->cuda.contexts, context) > 1 &&
+        !atomic_exchange(&gpu->cuda.several_contexts, true))
+        activity_expect_peer_copies(gpu);
+    if (atomic_exchange(&gpu->cuda.context_made, true))
         return;
-    recorder->jobs.at_exit_again(recorder);
-    activity_configure_unified(recorder);
+    atomic_store(&gpu->cuda.exit_again, true);
+    activity_configure_unified(gpu);
 }
 
 uint32_t contexts_count(struct context_list *contexts)
@@ -82,53 +82,52 @@ static bool is_captured(const struct cuda_state *cuda)
            atomic_load(&cuda->captures_told) > 0;
 }
 
-bool contexts_may_be_captured(const struct recorder *recorder)
+bool contexts_may_be_captured(const struct gpu *gpu)
 {
-    bool has_callbacks =
-        attach_is_done(recorder) && !atomic_load(&recorder->cupti_state.callbacks_taken);
+    bool has_callbacks = attach_is_done(gpu) && !atomic_load(&gpu->cupti_state.callbacks_taken);
 
-    return (!has_callbacks && !recorder->attach.preload) || is_captured(&recorder->cuda);
+    return (!has_callbacks && !gpu->attach.preload) || is_captured(&gpu->cuda);
 }
 
-void contexts_capture_begins(struct recorder *recorder)
+void contexts_capture_begins(struct gpu *gpu)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&gpu->core.logs);
 
     if (log && !log->begins_capture) {
         log->begins_capture = true;
-        atomic_fetch_add(&recorder->cuda.capture_begins, 1);
+        atomic_fetch_add(&gpu->cuda.capture_begins, 1);
     }
-    contexts_await_breakers(recorder);
+    contexts_await_breakers(gpu);
 }
 
-void contexts_capture_began(struct recorder *recorder)
+void contexts_capture_began(struct gpu *gpu)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&gpu->core.logs);
 
     if (log && log->begins_capture) {
         log->begins_capture = false;
-        atomic_fetch_sub(&recorder->cuda.capture_begins, 1);
+        atomic_fetch_sub(&gpu->cuda.capture_begins, 1);
     }
 }
 
-void contexts_await_breakers(const struct recorder *recorder)
+void contexts_await_breakers(const struct gpu *gpu)
 {
     uint64_t until = mp_monotonic_ns() + mp_time_limit_ns(MP_TIME_CAPTURE_WAIT);
 
-    while (atomic_load(&recorder->cuda.capture_breakers) && mp_monotonic_ns() < until)
+    while (atomic_load(&gpu->cuda.capture_breakers) && mp_monotonic_ns() < until)
         sched_yield();
 }
 
 /* Counted first: then either this sees the capture, or contexts_await_breakers sees this. */
-static bool begin_breaking(struct recorder *recorder)
+static bool begin_breaking(struct gpu *gpu)
 {
-    atomic_fetch_add(&recorder->cuda.capture_breakers, 1);
-    return !is_captured(&recorder->cuda);
+    atomic_fetch_add(&gpu->cuda.capture_breakers, 1);
+    return !is_captured(&gpu->cuda);
 }
 
-static void end_breaking(struct recorder *recorder)
+static void end_breaking(struct gpu *gpu)
 {
-    atomic_fetch_sub(&recorder->cuda.capture_breakers, 1);
+    atomic_fetch_sub(&gpu->cuda.capture_breakers, 1);
 }
 
 /* ---- Idle ---- */
@@ -156,7 +155,7 @@ static bool event_completes(const struct driver_api *driver, CUevent event, uint
 }
 
 /* What a thread was in before it calls the driver for the recorder. */
-struct own_calls {
+struct before_calls {
     struct call_log *log;
     bool busy;
     int cancel;
@@ -167,25 +166,25 @@ struct own_calls {
 /* Callbacks of this thread's calls are not the program's from here on. A thread that is cancelled
  * while it sleeps would stay so. While any thread captures in global mode, cuEventQuery breaks the
  * capture unless the calling thread's mode is relaxed. */
-static struct own_calls begin_own_calls(struct recorder *recorder)
+static struct before_calls begin_own_calls(struct gpu *gpu)
 {
-    struct own_calls calls = {.log = call_log_mine(&recorder->logs),
-                              .relaxed = CUDA_ERROR_NOT_SUPPORTED,
-                              .mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+    struct before_calls calls = {.log = call_log_mine(&gpu->core.logs),
+                                 .relaxed = CUDA_ERROR_NOT_SUPPORTED,
+                                 .mode = CU_STREAM_CAPTURE_MODE_RELAXED};
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calls.cancel);
     calls.busy = calls.log && calls.log->busy;
     if (calls.log)
         calls.log->busy = true;
-    if (recorder->driver.exchange_capture_mode)
-        calls.relaxed = recorder->driver.exchange_capture_mode(&calls.mode);
+    if (gpu->driver.exchange_capture_mode)
+        calls.relaxed = gpu->driver.exchange_capture_mode(&calls.mode);
     return calls;
 }
 
-static void end_own_calls(const struct recorder *recorder, struct own_calls *calls)
+static void end_own_calls(const struct gpu *gpu, struct before_calls *calls)
 {
     if (calls->relaxed == CUDA_SUCCESS)
-        recorder->driver.exchange_capture_mode(&calls->mode);
+        gpu->driver.exchange_capture_mode(&calls->mode);
     if (calls->log)
         calls->log->busy = calls->busy;
     pthread_setcancelstate(calls->cancel, NULL);
@@ -193,16 +192,16 @@ static void end_own_calls(const struct recorder *recorder, struct own_calls *cal
 
 /* An event stands for all that the context, which is current, has been given so far, in all of its
  * streams. NULL if there can be none. */
-static CUevent watch(struct recorder *recorder, CUcontext context)
+static CUevent watch(struct gpu *gpu, CUcontext context)
 {
-    const struct driver_api *driver = &recorder->driver;
+    const struct driver_api *driver = &gpu->driver;
     CUevent event;
     bool recorded;
 
     if (driver->create_event(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
         return NULL;
-    recorded = begin_breaking(recorder) && driver->record_context(context, event) == CUDA_SUCCESS;
-    end_breaking(recorder);
+    recorded = begin_breaking(gpu) && driver->record_context(context, event) == CUDA_SUCCESS;
+    end_breaking(gpu);
     if (recorded)
         return event;
     driver->destroy_event(event);
@@ -210,16 +209,16 @@ static CUevent watch(struct recorder *recorder, CUcontext context)
 }
 
 /* The driver destroys an event that has not completed without waiting for it. */
-static bool becomes_idle(struct recorder *recorder, CUcontext context, uint64_t limit)
+static bool becomes_idle(struct gpu *gpu, CUcontext context, uint64_t limit)
 {
-    const struct driver_api *driver = &recorder->driver;
+    const struct driver_api *driver = &gpu->driver;
     CUcontext popped;
     CUevent event;
     bool idle = false;
 
     if (driver->push_context(context) != CUDA_SUCCESS)
         return false;
-    event = watch(recorder, context);
+    event = watch(gpu, context);
     if (event) {
         idle = event_completes(driver, event, limit);
         driver->destroy_event(event);
@@ -228,38 +227,37 @@ static bool becomes_idle(struct recorder *recorder, CUcontext context, uint64_t 
     return idle;
 }
 
-bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uint32_t count,
-                          uint64_t limit)
+bool contexts_become_idle(struct gpu *gpu, const CUcontext *items, uint32_t count, uint64_t limit)
 {
-    struct own_calls calls = begin_own_calls(recorder);
-    bool idle = contexts_can_be_watched(&recorder->driver);
+    struct before_calls calls = begin_own_calls(gpu);
+    bool idle = contexts_can_be_watched(&gpu->driver);
 
     for (uint32_t i = 0; idle && i < count; i++)
-        idle = becomes_idle(recorder, items[i], limit);
-    end_own_calls(recorder, &calls);
+        idle = becomes_idle(gpu, items[i], limit);
+    end_own_calls(gpu, &calls);
     return idle;
 }
 
-CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context)
+CUevent contexts_watch_current(struct gpu *gpu, CUcontext *context)
 {
-    const struct driver_api *driver = &recorder->driver;
-    struct own_calls calls;
+    const struct driver_api *driver = &gpu->driver;
+    struct before_calls calls;
     CUevent event = NULL;
 
     *context = NULL;
-    if (!contexts_can_be_watched(driver) || contexts_may_be_captured(recorder))
+    if (!contexts_can_be_watched(driver) || contexts_may_be_captured(gpu))
         return NULL;
-    calls = begin_own_calls(recorder);
+    calls = begin_own_calls(gpu);
     if (driver->get_current && driver->get_current(context) == CUDA_SUCCESS && *context)
-        event = watch(recorder, *context);
-    end_own_calls(recorder, &calls);
+        event = watch(gpu, *context);
+    end_own_calls(gpu, &calls);
     return event;
 }
 
-bool contexts_watched_is_idle(struct recorder *recorder, CUcontext context, CUevent event)
+bool contexts_watched_is_idle(struct gpu *gpu, CUcontext context, CUevent event)
 {
-    const struct driver_api *driver = &recorder->driver;
-    struct own_calls calls = begin_own_calls(recorder);
+    const struct driver_api *driver = &gpu->driver;
+    struct before_calls calls = begin_own_calls(gpu);
     CUcontext popped;
     bool idle = true;
 
@@ -269,15 +267,15 @@ bool contexts_watched_is_idle(struct recorder *recorder, CUcontext context, CUev
             driver->destroy_event(event);
         driver->pop_context(&popped);
     }
-    end_own_calls(recorder, &calls);
+    end_own_calls(gpu, &calls);
     return idle;
 }
 
-bool contexts_current_becomes_idle(struct recorder *recorder, uint64_t limit)
+bool contexts_current_becomes_idle(struct gpu *gpu, uint64_t limit)
 {
     CUcontext context = NULL;
 
-    if (recorder->driver.get_current && !contexts_may_be_captured(recorder))
-        recorder->driver.get_current(&context);
-    return context && contexts_become_idle(recorder, &context, 1, limit);
+    if (gpu->driver.get_current && !contexts_may_be_captured(gpu))
+        gpu->driver.get_current(&context);
+    return context && contexts_become_idle(gpu, &context, 1, limit);
 }

@@ -12,7 +12,7 @@
 #define MAX_CONTEXTS_HELD 64u
 
 struct driver_api;
-struct recorder;
+struct gpu;
 
 struct context_list {
     pthread_mutex_t lock; /* of all below */
@@ -21,10 +21,10 @@ struct context_list {
 };
 
 /* CUDA is initialised: CUPTI has reported it, or attach.c has found it out. */
-void contexts_cuda_is_ready(struct recorder *recorder);
+void contexts_cuda_is_ready(struct gpu *gpu);
 
 /* A context exists. */
-void contexts_hold(struct recorder *recorder, CUcontext context);
+void contexts_hold(struct gpu *gpu, CUcontext context);
 
 /* How many there are. */
 uint32_t contexts_count(struct context_list *contexts);
@@ -34,16 +34,16 @@ void contexts_forget_all(struct context_list *contexts);
 
 /* Whether a stream capture may be under way, which an event of ours would break. CUPTI's callbacks
  * or the preloaded library report begin and end; without them: true. Any thread. */
-bool contexts_may_be_captured(const struct recorder *recorder);
+bool contexts_may_be_captured(const struct gpu *gpu);
 
 /* CUPTI's callbacks, before and after a call that begins a capture; the thread that calls. The
  * first one also does contexts_await_breakers. */
-void contexts_capture_begins(struct recorder *recorder);
-void contexts_capture_began(struct recorder *recorder);
+void contexts_capture_begins(struct gpu *gpu);
+void contexts_capture_began(struct gpu *gpu);
 
 /* Waits until no call of ours is under way that would break the capture that this thread begins,
  * and has counted. Such a call takes microseconds; the wait has the limit MP_TIME_CAPTURE_WAIT. */
-void contexts_await_breakers(const struct recorder *recorder);
+void contexts_await_breakers(const struct gpu *gpu);
 
 /* It is about to be destroyed. */
 void contexts_forget(struct context_list *contexts, CUcontext context);
@@ -56,19 +56,18 @@ bool contexts_can_be_watched(const struct driver_api *driver);
  * looks). Does not block their streams. Also false if the driver cannot tell, if a capture is known
  * to be under way, and after an error of the program's work. Our calls do not count as the
  * program's. */
-bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uint32_t count,
-                          uint64_t limit);
+bool contexts_become_idle(struct gpu *gpu, const CUcontext *items, uint32_t count, uint64_t limit);
 
 /* The same for the calling thread's current context; false if there is none, or if
  * contexts_may_be_captured. */
-bool contexts_current_becomes_idle(struct recorder *recorder, uint64_t limit);
+bool contexts_current_becomes_idle(struct gpu *gpu, uint64_t limit);
 
 /* An event that completes with all work given to the current context so far, and that context.
  * NULL where contexts_become_idle cannot tell. The caller owns the event until
  * contexts_watched_is_idle returns true or the context is destroyed. */
-CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context);
+CUevent contexts_watch_current(struct gpu *gpu, CUcontext *context);
 
 /* Whether the event is complete, or will never be; then it is destroyed. Without waiting. */
-bool contexts_watched_is_idle(struct recorder *recorder, CUcontext context, CUevent event);
+bool contexts_watched_is_idle(struct gpu *gpu, CUcontext context, CUevent event);
 
 #endif

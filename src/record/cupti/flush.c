@@ -4,47 +4,43 @@
  */
 #include "record/cupti/flush.h"
 
-#include "record/core/state.h"
+#include "record/cupti/gpu.h"
 
 #include "base/poison.h"
 
-void flush_count_drops(struct recorder *recorder)
+void flush_count_drops(struct gpu *gpu)
 {
-    struct flusher *flusher = &recorder->flusher;
-    bool on = atomic_load(&recorder->cupti_state.enabled);
+    struct flusher *flusher = &gpu->flusher;
+    bool on = atomic_load(&gpu->core.enabled);
     size_t dropped = 0;
 
-    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
+    if (gpu->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
         atomic_fetch_add(on ? &flusher->dropped : &flusher->dropped_between, dropped);
 }
 
-static void flush(struct recorder *recorder)
+static void flush(struct gpu *gpu)
 {
-    if (!flusher_may_flush(recorder))
+    if (!flusher_may_flush(gpu))
         return;
-    recorder->cupti.flush_all(0);
-    if (atomic_load(&recorder->flusher.forced))
-        recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    flush_count_drops(recorder);
+    gpu->cupti.flush_all(0);
+    if (atomic_load(&gpu->flusher.forced))
+        gpu->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    flush_count_drops(gpu);
 }
 
 /* Not while another client has CUPTI: this would take away its clock. And only while the kinds are
  * on: clock_then_off in quirks.def. */
-void flush_give_clock(struct recorder *recorder, uint64_t answers,
-                      void (*how)(struct recorder *recorder))
+bool flush_may_give_clock(struct gpu *gpu, uint64_t answers)
 {
-    if (!recorder_is_recording(recorder) || atomic_load(&recorder->flusher.forced) ||
-        !atomic_load(&recorder->cupti_state.enabled) || !flusher_may_flush(recorder))
-        return;
-    if (clients_hold(recorder, answers))
-        recorder->jobs.switch_alone(recorder, how);
+    return core_is_recording(&gpu->core) && !atomic_load(&gpu->flusher.forced) &&
+           atomic_load(&gpu->core.enabled) && flusher_may_flush(gpu) && clients_hold(gpu, answers);
 }
 
-void flush_buffers(struct recorder *recorder)
+void flush_buffers(struct gpu *gpu, gpu_switch_alone *alone)
 {
-    uint64_t answers = clients_answers(recorder);
+    uint64_t answers = clients_answers(gpu);
 
-    flush(recorder);
-    if (atomic_exchange(&recorder->flusher.gives_clock, false))
-        flush_give_clock(recorder, answers, activity_give_clock);
+    flush(gpu);
+    if (atomic_exchange(&gpu->flusher.gives_clock, false) && flush_may_give_clock(gpu, answers))
+        alone(gpu, activity_give_clock);
 }

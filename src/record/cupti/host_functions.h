@@ -18,22 +18,22 @@
 #include <stdint.h>
 
 struct mp_preload;
-struct recorder;
+struct gpu;
 
 struct host_functions {
     struct mp_preload *preload; /* NULL: it is not there, or nobody wants host functions */
 };
 
 /* Looks for the library. In InitializeInjection. */
-void host_functions_open(struct recorder *recorder);
+void host_functions_open(struct gpu *gpu);
 
 /* CUPTI is set up: from now on the program's host functions are replaced. */
-void host_functions_go(struct recorder *recorder);
+void host_functions_go(struct gpu *gpu);
 
 /* How many host functions of graphs the library had no room for. */
-uint64_t host_functions_lost(const struct recorder *recorder);
+uint64_t host_functions_lost(const struct gpu *gpu);
 
 /* Whether CUPTI is to tell of them. */
-bool host_functions_by_cupti(const struct recorder *recorder);
+bool host_functions_by_cupti(const struct gpu *gpu);
 
 #endif

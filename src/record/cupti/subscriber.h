@@ -22,32 +22,32 @@
 #define SUBSCRIBER_STATE       6
 #define SUBSCRIBER_FATAL_ERROR 1
 
-struct recorder;
+struct gpu;
 
-/* Becomes CUPTI's subscriber, whose callbacks go to jobs.on_callback. MP_ERR_UNSUPPORTED if another
+/* Becomes CUPTI's subscriber, whose callbacks go to attach.calls. MP_ERR_UNSUPPORTED if another
  * client is the subscriber. *error has its name if that can be known, and *other when it has CUPTI:
  * CLIENT_STAYS only if CUPTI's activities may be used beside it. */
-enum mp_status subscriber_open(struct recorder *recorder, enum client_habit *other,
-                               struct mp_error *error);
+enum mp_status subscriber_open(struct gpu *gpu, enum client_habit *other, struct mp_error *error);
 
 /* No longer, where a step after subscriber_open has failed. */
-void subscriber_close(struct recorder *recorder);
+void subscriber_close(struct gpu *gpu);
 
 /* The callbacks that are always on. */
-void subscriber_watch_base(struct recorder *recorder);
+void subscriber_watch_base(struct gpu *gpu);
 
 /* Nothing more is recorded: switches off the callbacks of launches and graphs. */
-void subscriber_watch_ends(struct recorder *recorder);
+void subscriber_watch_ends(struct gpu *gpu);
 
 /* The callbacks behind rows of `sync`, and behind rows of `call` where CUPTI's API records cannot
  * be used. */
-void subscriber_watch_syncs(struct recorder *recorder, bool on);
-void subscriber_watch_calls(struct recorder *recorder, bool on);
+void subscriber_watch_syncs(struct gpu *gpu, bool on);
+void subscriber_watch_calls(struct gpu *gpu, bool on);
 
-/* Switches the callback of a driver function off. Application threads, in callbacks. */
-void subscriber_give_up(struct recorder *recorder, CUpti_CallbackId cbid);
+/* EXIT of cuLaunchKernelEx: switches its callback off, when it is of no use (overlaps.h) and makes
+ * no rows of `call`. Application threads, in callbacks. */
+void subscriber_overlap_leaves(struct gpu *gpu, CUpti_CallbackId cbid);
 
-/* The launches with attributes are called back again. */
-void subscriber_take_back(struct recorder *recorder);
+/* From now on that callback stays; if it has gone, it comes back. Any thread. */
+void subscriber_keep_overlaps(struct gpu *gpu);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/process_id.h"
+#include "record/core/call_log.h"
 #include "record/data/quality.h"
 #include "record/data/stack_rows.h"
 #include "record/metrics/profiled.h"
@@ -23,7 +24,6 @@ void decoder_open(struct decoder *decoder, const struct cupti_api *cupti, const 
     memset(decoder, 0, sizeof(*decoder));
     decoder->latest = UINT64_MAX;
     decoder->process = mp_process_id();
-    atomic_init(&decoder->calls_end, UINT64_MAX);
     decoder->cupti = cupti;
     decoder->api = api;
     decoder->capture = capture;
@@ -346,6 +346,15 @@ void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_
     lag_launch(decoder->lag, api_set_launches_graph(decoder->api, api, cbid), start, correlation);
 }
 
+/* Whether callbacks log the call that begins at `start`. */
+static bool is_after_calls(const struct decoder *decoder, uint64_t start)
+{
+    uint64_t end =
+        decoder->calls_end ? atomic_load_explicit(decoder->calls_end, memory_order_relaxed) : 0;
+
+    return end && start >= end;
+}
+
 /* Appends a call that nested.c lets through. */
 static void use_call(void *context, const struct record_call *record)
 {
@@ -354,8 +363,7 @@ static void use_call(void *context, const struct record_call *record)
     unsigned api = record->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? MP_api_runtime : MP_api_driver;
     uint64_t correlation;
 
-    if (record->start >= atomic_load_explicit(&decoder->calls_end, memory_order_relaxed) ||
-        !keep_time(decoder, record->start))
+    if (is_after_calls(decoder, record->start) || !keep_time(decoder, record->start))
         return;
     check_times(decoder, record->start, record->end);
     correlation = decode_correlation(decoder, record->correlation);
@@ -387,8 +395,7 @@ static bool is_ours(const struct decoder *decoder, const struct record_call *rec
 {
     return record->cbid < API_CBIDS &&
            (decoder->api->flags[MP_api_driver][record->cbid] & API_OURS_TOO) &&
-           decoder->dictionary->edges &&
-           edges_is_read(decoder->dictionary->edges, record->correlation);
+           decoder->own_calls && own_calls_has(decoder->own_calls, record->correlation);
 }
 
 static void decode_driver_call(struct decoder *decoder, const struct record_call *record)

@@ -13,9 +13,9 @@
 
 #include "record/cupti/answers.h"
 #include "record/cupti/lag.h"
+#include "record/cupti/overlaps.h"
 #include "record/data/capture.h"
 #include "record/data/nested.h"
-#include "record/graphs/overlaps.h"
 #include "record/names/dictionary.h"
 
 struct decode_counts {
@@ -48,8 +48,8 @@ struct decoder {
     uint64_t worked;      /* the greatest id of device work that was kept */
     uint64_t earliest;    /* limits of device times; set before each buffer */
     uint64_t latest;
-    /* Callbacks log the calls that begin after this time. Set by any thread. */
-    _Atomic uint64_t calls_end;
+    const _Atomic uint64_t *calls_end; /* cupti_state's; NULL in tests */
+    struct own_calls *own_calls;       /* NULL in tests */
     struct decode_counts counts;
 };
 
@@ -66,29 +66,15 @@ void decode_limit_times(struct decoder *decoder, uint64_t begin, uint64_t passed
 /* Appends the rows of a completed buffer. */
 void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes);
 
-/* CUPTI's correlation ids have 32 bits and wrap after two hours of launches. This extends an id to
- * the 64-bit value nearest to the greatest one met so far. 0, "none", stays 0. The id does not
- * count as met. */
+/* correlation_nearest and correlation_extend, with what was met so far. */
 static inline uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation)
 {
-    uint64_t max = decoder->correlation;
-    int32_t step = (int32_t)(correlation - (uint32_t)max);
-
-    /* The first id, or one from before it: a range may begin after billions of calls. */
-    if (!correlation || !max || (step < 0 && (uint64_t) - (int64_t)step > max))
-        return correlation;
-    return max + (uint64_t)(int64_t)step;
+    return correlation_nearest(decoder->correlation, correlation);
 }
 
-/* Like decode_nearest, but the id counts as met. */
 static inline uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
 {
-    uint64_t max = decoder->correlation;
-    uint64_t extended = decode_nearest(decoder, correlation);
-
-    if (correlation && (!max || (int32_t)(correlation - (uint32_t)max) >= 0))
-        decoder->correlation = extended;
-    return extended;
+    return correlation_extend(&decoder->correlation, correlation);
 }
 
 /* A call succeeded. If it launched something, its work is awaited from `start` on (cupti/lag.h). */

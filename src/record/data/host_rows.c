@@ -11,7 +11,7 @@
 #include "base/data/hash.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/data/recording.h"
 
 #include "base/poison.h"
 
@@ -120,7 +120,7 @@ static void forget_oldest(struct recording *recording)
     uint64_t node;
     uint32_t at = 0;
 
-    while ((node = host_nodes_next(&recording->recorder->host_nodes, launch->graph, &at)) != 0) {
+    while ((node = host_nodes_next(recording->host_nodes, launch->graph, &at)) != 0) {
         struct host_ran *ran = ran_of(rows, node);
 
         if (ran && ran->last < launch->start && !ran->forgotten++)
@@ -142,7 +142,7 @@ static void insert_launch(struct host_rows *rows, const struct host_launch *laun
 
 static uint32_t functions_of(struct recording *recording, uint32_t graph)
 {
-    struct host_nodes *nodes = &recording->recorder->host_nodes;
+    struct host_nodes *nodes = recording->host_nodes;
     struct host_graph *memo = &recording->host_rows.graphs[graph % HOST_ROWS_MEMOS];
     uint32_t now = host_nodes_changes(nodes);
 
@@ -157,7 +157,7 @@ static const struct host_clones *clones_of(struct recording *recording, uint64_t
 
     if (memo->root != root)
         *memo = (struct host_clones){.root = root};
-    host_nodes_find(&recording->recorder->host_nodes, memo);
+    host_nodes_find(recording->host_nodes, memo);
     return memo;
 }
 

@@ -9,13 +9,14 @@
 #include "base/settings/time_limits.h"
 #include "record/api/quirks.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/core/throttle.h"
 #include "record/cupti/clients.h"
 #include "record/cupti/contexts.h"
 #include "record/data/profiled_rows.h"
 #include "record/data/sample_rows.h"
 #include "record/nvtx/nvtx.h"
+#include "record/stacks/stacks.h"
+#include "record/waits/waits.h"
 
 #include "base/poison.h"
 
@@ -27,9 +28,8 @@ static void append_range_row(struct recording *recording, uint64_t kind, uint64_
                              uint64_t time, uint64_t correlation)
 {
     if (recording->flight) {
-        recording->recorder->jobs.note_range(recording->flight, recording->capture.count,
-                                             kind == MP_capture_kind_begin, (uint8_t)reason, time,
-                                             correlation);
+        flight_note_range(recording->flight, recording->capture.count,
+                          kind == MP_capture_kind_begin, (uint8_t)reason, time, correlation);
         return;
     }
     mp_append_capture(recording->writer, &(struct mp_row_capture){
@@ -76,15 +76,19 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     recording->paths.collectives = &recording->collectives;
     decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
                  writer);
-    if (recording->recorder && recording->recorder->stacks.wanted)
-        recording->stack_rows.stacks = &recording->recorder->stacks;
+    if (recording->gpu && recording->gpu->core.wanted.stacks)
+        recording->stack_rows.stacks = recording->stacks;
     recording->stack_rows.dictionary = &recording->dictionary;
     recording->decoder.stack_rows = &recording->stack_rows;
     recording->paths.stack_rows = &recording->stack_rows;
     recording->decoder.quality = recording->flight ? NULL : &recording->quality;
-    recording->decoder.overlaps = recording->recorder ? &recording->recorder->overlaps : NULL;
+    if (recording->gpu) {
+        recording->decoder.overlaps = &recording->gpu->overlaps;
+        recording->decoder.calls_end = &recording->gpu->cupti_state.calls_end;
+    }
+    recording->decoder.own_calls = &recording->logs->own;
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
-    recording->profiled->decoder = &recording->decoder;
+    recording->profiled->correlation = &recording->decoder.correlation;
     lag_open(&recording->lag);
     /* With metrics each launch waits until its kernel has ended. */
     if (recording->follows && !recording->metrics) {
@@ -153,7 +157,8 @@ static void apply_mark(struct recording *recording, const struct work *mark)
         cut_file(recording);
     if (step != CAPTURE_END) {
         lag_restart(&recording->lag);
-        clock_renewal_restart(&recording->clock_renewal, recording->decoder.counts.work);
+        if (recording->gpu)
+            clock_renewal_restart(&recording->gpu->clock_renewal, recording->decoder.counts.work);
     }
     append_range_row(recording, step == CAPTURE_END ? MP_capture_kind_end : MP_capture_kind_begin,
                      mark->reason, mark->time, correlation);
@@ -164,20 +169,19 @@ static void apply_mark(struct recording *recording, const struct work *mark)
  * nobody says which launches were captured. */
 static void note_captures(struct recording *recording)
 {
-    const struct recorder *recorder = recording->recorder;
+    const struct gpu *gpu = recording->gpu;
     uint32_t until;
 
-    if (!recorder)
+    if (!gpu)
         return;
-    recording->lag.silent_graphs = atomic_load(&recorder->cuda.device_graphs) ||
-                                   atomic_load(&recorder->cuda.conditional_graphs);
-    if (contexts_may_be_captured(recorder) ||
-        (atomic_load(&recorder->cupti_state.callbacks_taken) &&
-         atomic_load(&recorder->cuda.graph_met))) {
+    recording->lag.silent_graphs =
+        atomic_load(&gpu->cuda.device_graphs) || atomic_load(&gpu->cuda.conditional_graphs);
+    if (contexts_may_be_captured(gpu) ||
+        (atomic_load(&gpu->cupti_state.callbacks_taken) && atomic_load(&gpu->cuda.graph_met))) {
         recording->lag.captured = UINT64_MAX;
         return;
     }
-    until = atomic_load(&recorder->cuda.captured_until);
+    until = atomic_load(&gpu->cuda.captured_until);
     if (until != recording->captured_until || recording->lag.captured == UINT64_MAX)
         recording->lag.captured = decode_nearest(&recording->decoder, until);
     recording->captured_until = until;
@@ -276,8 +280,7 @@ static void append_step(struct recording *recording, uint32_t tid, const struct 
     mp_append_step(recording->writer,
                    &(struct mp_row_step){
                        .thread = dictionary_thread(dictionary, tid),
-                       .name = dictionary_string(dictionary,
-                                                 recording->recorder->baseline.names[entry->event]),
+                       .name = dictionary_string(dictionary, recording->step_names[entry->event]),
                        .recorded = entry->detail,
                        .start = entry->start,
                        .duration = entry->end - entry->start,
@@ -304,8 +307,8 @@ static void use_entry(void *context, uint32_t tid, const struct call_entry *entr
         append_host_time(recording, tid, entry);
         return;
     }
-    if (recording->recorder)
-        clients_note(recording->recorder, entry);
+    if (recording->gpu)
+        clients_note(recording->gpu, entry);
     if (entry->kind == CALL_ENTRY_SYNC)
         append_sync(recording, tid, entry);
     else
@@ -360,7 +363,7 @@ static void use_gap_sample(void *context, const struct gap_sample *sample)
                                   .time = sample->time,
                                   .computing = sample->computing,
                                   .stack = stack_rows_of_sample(&recording->stack_rows,
-                                                                &recording->recorder->gaps, sample),
+                                                                &recording->stacks->gaps, sample),
                                   .gil = sample->gil,
                               });
 }
@@ -368,7 +371,7 @@ static void use_gap_sample(void *context, const struct gap_sample *sample)
 static void take_gap_samples(struct recording *recording)
 {
     if (recording->stack_rows.stacks)
-        gaps_drain(recording->recorder, use_gap_sample, recording);
+        gaps_drain(recording->stacks, &recording->gpu->core, use_gap_sample, recording);
 }
 
 /* ---- NVTX ---- */
@@ -470,7 +473,7 @@ static void take_nvtx(struct recording *recording)
         .event = use_event,
         .thread_name = use_thread_name,
         .thread_end = use_thread_end,
-        .plain = recording->recorder && recording->recorder->config.operators != MP_OPERATORS_OFF,
+        .plain = recording->gpu && recording->gpu->core.config.operators != MP_OPERATORS_OFF,
     };
 
     edges_ripen(recording->edges);
@@ -493,29 +496,29 @@ void recording_round(struct recording *recording)
     take_nvtx(recording);
 }
 
-void recording_take(struct recorder *recorder)
+void recording_take(struct recording *recording)
 {
-    uint32_t done = atomic_load(&recorder->flusher.done);
+    uint32_t done = atomic_load(&recording->gpu->flusher.done);
 
-    recording_round(&recorder->recording);
-    atomic_store(&recorder->flusher.taken, done);
+    recording_round(recording);
+    atomic_store(&recording->gpu->flusher.taken, done);
 }
 
-void recording_take_next(struct recorder *recorder)
+void recording_take_next(struct recording *recording)
 {
-    work_wait(&recorder->work, mp_time_limit_ms(MP_TIME_WRITER_TAKE));
-    recording_take(recorder);
+    work_wait(recording->queue, mp_time_limit_ms(MP_TIME_WRITER_TAKE));
+    recording_take(recording);
 }
 
-void recording_gather(struct recorder *recorder, int ms)
+void recording_gather(struct recording *recording, int ms)
 {
-    struct flusher *flusher = &recorder->flusher;
+    struct flusher *flusher = &recording->gpu->flusher;
     uint32_t request = flusher_ask(flusher);
     int64_t until = mp_monotonic_ms() + ms;
 
     while (!flusher_is_done(flusher, request) && mp_monotonic_ms() < until)
-        recording_take_next(recorder);
-    recording_take(recorder);
+        recording_take_next(recording);
+    recording_take(recording);
 }
 
 static uint64_t count_of(const _Atomic uint64_t *count)
@@ -534,8 +537,8 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_calls] =
         call_logs_lost(recording->logs) + recording->host_rows.forgotten;
     values[QUALITY_dropped_stacks] = stack_rows_lost(&recording->stack_rows);
-    if (recording->recorder)
-        values[QUALITY_dropped_stacks] += atomic_load(&recording->recorder->gaps.lost);
+    if (recording->gpu)
+        values[QUALITY_dropped_stacks] += atomic_load(&recording->stacks->gaps.lost);
     values[QUALITY_dropped_waits] = atomic_load(&recording->waits->lost);
     values[QUALITY_dropped_nvtx] = mp_nvtx_dropped() + recording->carried.lost;
     values[QUALITY_dropped_payloads] =
@@ -549,9 +552,9 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_paths] = recording->paths.lost + count_of(recording->paths_lost) +
                                     atomic_load(&recording->edges->nodes_lost);
     values[QUALITY_gpu_behind_ms] = recording->lag.max / 1000000u;
-    if (recording->recorder)
-        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->cupti_state.clocks);
-    values[QUALITY_dropped_functions] = host_functions_lost(recording->recorder);
+    if (recording->gpu)
+        values[QUALITY_clock_renewals] = atomic_load(&recording->gpu->cupti_state.clocks);
+    values[QUALITY_dropped_functions] = host_functions_lost(recording->gpu);
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
     values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
     values[QUALITY_device_launchers] = count_of(recording->device_launchers);
@@ -563,7 +566,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_metrics] = atomic_load(&recording->profiled->lost);
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
     values[QUALITY_zero_timestamps] = counts->zero_times;
-    if (recording->recorder && atomic_load(&recording->recorder->cuda.busy_at_end))
+    if (recording->gpu && atomic_load(&recording->gpu->cuda.busy_at_end))
         values[QUALITY_running_at_end] = counts->zero_times - recording->untimed_before_end;
     values[QUALITY_reversed_timestamps] = counts->reversed_times;
     values[QUALITY_inexact_nvtx_times] = mp_nvtx_inexact();
@@ -597,7 +600,7 @@ static void look_at_lag(struct recording *recording)
 {
     struct lag *lag = &recording->lag;
     uint64_t late;
-    bool taken = recording->recorder && atomic_load(&recording->recorder->clients.taken);
+    bool taken = recording->gpu && atomic_load(&recording->gpu->clients.taken);
 
     if (taken) {
         lag_restart(lag);
@@ -625,30 +628,30 @@ static bool is_answered(const struct recording *recording)
 
 bool recording_slows_cupti(const struct recording *recording)
 {
-    return recording->decoder.lag && recording->recorder &&
-           quirk_is_in(QUIRK_ever_slower, recording->recorder->cupti.version);
+    return recording->decoder.lag && recording->gpu &&
+           quirk_is_in(QUIRK_ever_slower, recording->gpu->cupti.version);
 }
 
 /* Whether a range begins whose mark has not come yet. Only the mark lets clock_renewal_restart know
  * of the range. */
 static bool range_begins(const struct recording *recording)
 {
-    return recording->recorder->ranges.lazy && !recording->capture.open;
+    return recording->gpu->core.wanted.lazy && !recording->capture.open;
 }
 
 /* Has the clock registered again, where CUPTI would get slower without. */
 static void look_clock(struct recording *recording)
 {
     const struct decoder *decoder = &recording->decoder;
-    struct recorder *recorder = recording->recorder;
+    struct gpu *gpu = recording->gpu;
 
-    if (!recording_slows_cupti(recording) || !atomic_load(&recorder->cupti_state.enabled) ||
-        range_begins(recording) || atomic_load(&recorder->clients.taken) ||
-        !clock_renewal_is_due(&recording->clock_renewal, mp_clock_now(), decoder->counts.work,
+    if (!recording_slows_cupti(recording) || !atomic_load(&gpu->core.enabled) ||
+        range_begins(recording) || atomic_load(&gpu->clients.taken) ||
+        !clock_renewal_is_due(&gpu->clock_renewal, mp_clock_now(), decoder->counts.work,
                               recording->lag.work_end, is_answered(recording)))
         return;
-    atomic_store(&recorder->flusher.gives_clock, true);
-    flusher_ask(&recorder->flusher);
+    atomic_store(&gpu->flusher.gives_clock, true);
+    flusher_ask(&gpu->flusher);
 }
 
 void recording_flush(struct recording *recording)
@@ -661,7 +664,7 @@ void recording_flush(struct recording *recording)
     if (!recording->flight)
         quality_attribute(&recording->quality, &recording->dictionary, recording->capture.count);
     if (recording->flight)
-        recording->recorder->jobs.note_counts(recording->flight, &recording->quality);
+        flight_note_counts(recording->flight, &recording->quality);
     else
         quality_append(&recording->quality, &recording->dictionary, mp_clock_now());
     mp_writer_set_dropped(recording->writer, quality_dropped(&recording->quality));

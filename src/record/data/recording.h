@@ -18,23 +18,23 @@
 #include "record/collectives/collectives.h"
 #include "record/core/call_log.h"
 #include "record/core/work.h"
-#include "record/cupti/buffers.h"
-#include "record/cupti/clock_renewal.h"
+#include "record/cupti/gpu.h"
 #include "record/cupti/lag.h"
 #include "record/data/carried.h"
 #include "record/data/decode.h"
+#include "record/data/flight_notes.h"
 #include "record/data/host_rows.h"
 #include "record/data/paths.h"
 #include "record/data/quality.h"
 #include "record/data/stack_rows.h"
 #include "record/names/payloads.h"
 
-struct flight;
+#define STEP_NAME_BYTES 64u
 
 struct recording {
     struct mp_writer *writer;
-    struct flight *flight; /* the flight recorder takes the chunks; NULL: a file does */
-    const char *path;      /* of the file, for messages */
+    struct flight_notes *flight; /* the flight recorder takes the chunks; NULL: a file does */
+    const char *path;            /* of the file, for messages */
     struct buffer_pool *pool;
     struct work_queue *queue;
     struct call_logs *logs;
@@ -42,7 +42,10 @@ struct recording {
     struct edge_store *edges;
     struct profiled_store *profiled;
     struct sample_store *samples;               /* NULL in tests */
-    struct recorder *recorder;                  /* for state of other modules; NULL in tests */
+    struct gpu *gpu;                            /* NULL in tests */
+    struct stacks *stacks;                      /* NULL in tests */
+    struct host_nodes *host_nodes;              /* NULL in tests */
+    const char (*step_names)[STEP_NAME_BYTES];  /* by the event of CALL_ENTRY_STEP */
     bool metrics;                               /* kernels may be profiled */
     bool follows;                               /* work on the device has records */
     const _Atomic uint64_t *paths_lost;         /* nodes of graphs without room, seen by others */
@@ -61,7 +64,6 @@ struct recording {
     struct stack_rows stack_rows;
     struct lag lag;
     struct answers answers;
-    struct clock_renewal clock_renewal;
     uint32_t captured_until; /* the recorder's, as it was last seen */
     struct quality quality;
     uint64_t untimed_before_end; /* records without times that came before the process ended */
@@ -83,14 +85,14 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
 void recording_round(struct recording *recording);
 
 /* Takes in what there is: a round of the writer. */
-void recording_take(struct recorder *recorder);
+void recording_take(struct recording *recording);
 
 /* Waits a moment until something comes, and takes it. The writer only. */
-void recording_take_next(struct recorder *recorder);
+void recording_take_next(struct recording *recording);
 
 /* Has CUPTI flushed and takes what comes, until the flush is done or `ms` are over. The writer
  * only. */
-void recording_gather(struct recorder *recorder, int ms);
+void recording_gather(struct recording *recording, int ms);
 
 /* Writes what was taken to the file, with the counters that have changed. */
 void recording_flush(struct recording *recording);

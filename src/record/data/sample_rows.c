@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/core/state.h"
+#include "record/data/recording.h"
 
 #include "base/poison.h"
 
@@ -15,13 +15,13 @@ _Static_assert((int)MP_counter_source_nvml == (int)SAMPLED_BY_NVML, "one enumera
 
 static bool is_query(const struct recording *recording)
 {
-    return recording->recorder && recording->recorder->config.query == MP_QUERY_SAMPLING;
+    return recording->gpu && recording->gpu->core.config.query == MP_QUERY_SAMPLING;
 }
 
 /* For a query: the device's name, since no record tells it. */
 static void append_device(struct recording *recording, unsigned device)
 {
-    const struct driver_api *driver = &recording->recorder->driver;
+    const struct driver_api *driver = &recording->gpu->driver;
     char name[DEVICE_NAME_BYTES] = "";
 
     if (driver->get_name && driver->get_name(name, sizeof(name), (CUdevice)device) == CUDA_SUCCESS)

@@ -37,17 +37,17 @@ static uintptr_t handle(const CUpti_CallbackData *data, const struct api_watch *
 
 /* CUPTI's id of a stream. A thread asks CUPTI at most once for each stream, until some stream comes
  * or goes and a handle may be used again. */
-static uint32_t stream_id(struct recorder *recorder, struct call_log *log, CUcontext context,
+static uint32_t stream_id(struct gpu *gpu, struct call_log *log, CUcontext context,
                           uintptr_t stream, bool per_thread)
 {
-    uint32_t epoch = atomic_load_explicit(&recorder->logs.epoch, memory_order_acquire);
+    uint32_t epoch = atomic_load_explicit(&gpu->core.logs.epoch, memory_order_acquire);
     struct stream_memo *memo = &log->memos[mp_mix64(stream) % CALL_LOG_STREAMS];
     uint32_t id;
 
     if (memo->context == context && (uintptr_t)memo->stream == stream && memo->epoch == epoch &&
         memo->per_thread == per_thread && context)
         return memo->id;
-    id = cupti_stream_id(&recorder->cupti, context, stream, per_thread);
+    id = cupti_stream_id(&gpu->cupti, context, stream, per_thread);
     if (id != CUPTI_NO_STREAM)
         *memo = (struct stream_memo){context, (const void *)stream, id, epoch, per_thread};
     return id;
@@ -55,19 +55,18 @@ static uint32_t stream_id(struct recorder *recorder, struct call_log *log, CUcon
 
 /* Callbacks that come while the recorder itself makes a call on this thread do not belong to the
  * application. */
-static struct call_log *open_log(struct recorder *recorder)
+static struct call_log *open_log(struct gpu *gpu)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&gpu->core.logs);
 
     return log && !log->busy ? log : NULL;
 }
 
-static void sync_calls_put(struct recorder *recorder, struct call_log *log,
-                           struct call_entry *entry)
+static void sync_calls_put(struct gpu *gpu, struct call_log *log, struct call_entry *entry)
 {
-    entry->answers = (uint32_t)clients_answers(recorder);
+    entry->answers = (uint32_t)clients_answers(gpu);
     if (call_log_put(log, entry))
-        work_wake(&recorder->work);
+        work_wake(&gpu->core.work);
 }
 
 static struct call_entry entry_of(const CUpti_CallbackData *data, uint64_t end)
@@ -78,20 +77,19 @@ static struct call_entry entry_of(const CUpti_CallbackData *data, uint64_t end)
         .correlation = data->correlationId,
         .context = data->contextUid,
         .stream = CUPTI_NO_STREAM,
-        .result = sync_calls_result(data),
+        .result = cupti_call_result(data),
     };
 }
 
 /* ENTER of a watched call. If the call destroys a stream, the stream's id must be asked for now. */
-static void enter_sync(struct recorder *recorder, struct call_log *log,
-                       const struct api_watch *watch, bool per_thread,
-                       const CUpti_CallbackData *data)
+static void enter_sync(struct gpu *gpu, struct call_log *log, const struct api_watch *watch,
+                       bool per_thread, const CUpti_CallbackData *data)
 {
     if (watch->sync_kind != MP_sync_kind_stream_destroy)
         return;
     log->leaving_stream =
-        stream_id(recorder, log, data->context, handle(data, watch, watch->stream), per_thread);
-    atomic_fetch_add(&recorder->logs.epoch, 1);
+        stream_id(gpu, log, data->context, handle(data, watch, watch->stream), per_thread);
+    atomic_fetch_add(&gpu->core.logs.epoch, 1);
 }
 
 /* A query that succeeds ends a polling loop. Its row begins with the loop, so it spans all of it.
@@ -114,27 +112,27 @@ static void note_query(struct call_log *log, CUpti_CallbackId cbid, uint64_t ask
 
 /* Whether the stream is being captured. Then the event is recorded or awaited later, in a graph,
  * and not now. */
-static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr_t stream,
-                        bool per_thread, uint32_t correlation)
+static bool is_captured(struct gpu *gpu, struct call_log *log, uintptr_t stream, bool per_thread,
+                        uint32_t correlation)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-    if (atomic_load_explicit(&recorder->cuda.stream_captures, memory_order_relaxed) <= 0 ||
-        !recorder->driver.is_capturing)
+    if (atomic_load_explicit(&gpu->cuda.stream_captures, memory_order_relaxed) <= 0 ||
+        !gpu->driver.is_capturing)
         return false;
     if (!stream && per_thread)
         stream = (uintptr_t)CU_STREAM_PER_THREAD;
-    if (recorder->api.all_driver) /* our call would have a row of its own */
-        edges_note_read(&recorder->edges, correlation);
+    if (gpu->api.all_driver) /* our call would have a row of its own */
+        own_calls_note(&gpu->core.logs.own, correlation);
     log->busy = true;
-    recorder->driver.is_capturing((CUstream)stream, &status);
+    gpu->driver.is_capturing((CUstream)stream, &status);
     log->busy = false;
     return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-static void leave_sync(struct recorder *recorder, struct call_log *log,
-                       const struct api_watch *watch, CUpti_CallbackId cbid, bool per_thread,
-                       const CUpti_CallbackData *data, uint64_t now)
+static void leave_sync(struct gpu *gpu, struct call_log *log, const struct api_watch *watch,
+                       CUpti_CallbackId cbid, bool per_thread, const CUpti_CallbackData *data,
+                       uint64_t now)
 {
     struct call_entry entry = entry_of(data, now);
 
@@ -147,8 +145,7 @@ static void leave_sync(struct recorder *recorder, struct call_log *log,
         return; /* still running, or there is no handle */
     if ((watch->sync_kind == MP_sync_kind_event_record ||
          watch->sync_kind == MP_sync_kind_stream_wait_event) &&
-        is_captured(recorder, log, handle(data, watch, watch->stream), per_thread,
-                    data->correlationId))
+        is_captured(gpu, log, handle(data, watch, watch->stream), per_thread, data->correlationId))
         return;
     entry.kind = CALL_ENTRY_SYNC;
     entry.detail = watch->sync_kind;
@@ -157,25 +154,24 @@ static void leave_sync(struct recorder *recorder, struct call_log *log,
         entry.stream = log->leaving_stream;
     else if (watch->stream >= 0)
         entry.stream =
-            stream_id(recorder, log, data->context, handle(data, watch, watch->stream), per_thread);
-    sync_calls_put(recorder, log, &entry);
+            stream_id(gpu, log, data->context, handle(data, watch, watch->stream), per_thread);
+    sync_calls_put(gpu, log, &entry);
 }
 
-static void leave_call(struct recorder *recorder, struct call_log *log, unsigned api,
-                       CUpti_CallbackId cbid, const CUpti_CallbackData *data, uint64_t now)
+static void leave_call(struct gpu *gpu, struct call_log *log, unsigned api, CUpti_CallbackId cbid,
+                       const CUpti_CallbackData *data, uint64_t now)
 {
     struct call_entry entry = entry_of(data, now);
 
     entry.kind = CALL_ENTRY_CALL;
     entry.detail = (uint8_t)api;
     entry.cbid = (uint16_t)cbid;
-    sync_calls_put(recorder, log, &entry);
+    sync_calls_put(gpu, log, &entry);
 }
 
-static void put_stretch(struct recorder *recorder, struct call_log *log,
-                        const struct host_stretch *stretch)
+static void put_stretch(struct gpu *gpu, struct call_log *log, const struct host_stretch *stretch)
 {
-    sync_calls_put(recorder, log,
+    sync_calls_put(gpu, log,
                    &(struct call_entry){
                        .kind = CALL_ENTRY_HOST_TIME,
                        .start = stretch->begin,
@@ -186,11 +182,11 @@ static void put_stretch(struct recorder *recorder, struct call_log *log,
                    });
 }
 
-void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *watch,
-                            CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+void sync_calls_driver_call(struct gpu *gpu, const struct api_watch *watch, CUpti_CallbackId cbid,
+                            const CUpti_CallbackData *data)
 {
-    struct call_log *log = open_log(recorder);
-    uint8_t flags = cbid < API_CBIDS ? recorder->api.flags[MP_api_driver][cbid] : 0;
+    struct call_log *log = open_log(gpu);
+    uint8_t flags = cbid < API_CBIDS ? gpu->api.flags[MP_api_driver][cbid] : 0;
     bool per_thread = flags & API_PER_THREAD;
     struct host_stretch stretch;
     uint64_t now;
@@ -200,80 +196,76 @@ void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *w
     now = mp_clock_now();
     if (data->callbackSite == CUPTI_API_ENTER) {
         *data->correlationData = now;
-        if (recorder->wanted.time && host_time_enter(&log->time, now, &stretch))
-            put_stretch(recorder, log, &stretch);
-        if (watch && recorder->api.syncs)
-            enter_sync(recorder, log, watch, per_thread, data);
+        if (gpu->core.wanted.time && host_time_enter(&log->time, now, &stretch))
+            put_stretch(gpu, log, &stretch);
+        if (watch && gpu->api.syncs)
+            enter_sync(gpu, log, watch, per_thread, data);
         return;
     }
     if (!*data->correlationData)
         return; /* switched on while the call was running */
-    if (recorder->wanted.time)
+    if (gpu->core.wanted.time)
         host_time_leave(&log->time, now);
-    if (watch && recorder->api.syncs)
-        leave_sync(recorder, log, watch, cbid, per_thread, data, now);
+    if (watch && gpu->api.syncs)
+        leave_sync(gpu, log, watch, cbid, per_thread, data, now);
     /* A driver call inside a runtime call is no call of the application's. */
-    if (atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed) &&
+    if (atomic_load_explicit(&gpu->cupti_state.calls_by_callback, memory_order_relaxed) &&
         (flags & API_RECORD) && !log->in_runtime)
-        leave_call(recorder, log, MP_api_driver, cbid, data, now);
+        leave_call(gpu, log, MP_api_driver, cbid, data, now);
 }
 
-static bool is_per_thread(const struct recorder *recorder, CUpti_CallbackId cbid)
+static bool is_per_thread(const struct gpu *gpu, CUpti_CallbackId cbid)
 {
-    return cbid < API_CBIDS && (recorder->api.flags[MP_api_driver][cbid] & API_PER_THREAD);
+    return cbid < API_CBIDS && (gpu->api.flags[MP_api_driver][cbid] & API_PER_THREAD);
 }
 
 /* In a capture the function becomes a node, which host_nodes.h tells of. */
-void sync_calls_host_function(struct recorder *recorder, CUpti_CallbackId cbid,
+void sync_calls_host_function(struct gpu *gpu, CUpti_CallbackId cbid,
                               const CUpti_CallbackData *data)
 {
-    struct mp_preload_host_function *function = recorder->host_functions.preload->launching();
-    struct call_log *log = function ? open_log(recorder) : NULL;
-    bool per_thread = is_per_thread(recorder, cbid);
+    struct mp_preload_host_function *function = gpu->host_functions.preload->launching();
+    struct call_log *log = function ? open_log(gpu) : NULL;
+    bool per_thread = is_per_thread(gpu, cbid);
     uintptr_t stream = log && data->functionParams ? argument(data, 0) : 0;
 
-    if (!log || is_captured(recorder, log, stream, per_thread, data->correlationId))
+    if (!log || is_captured(gpu, log, stream, per_thread, data->correlationId))
         return;
-    function->stream = stream_id(recorder, log, data->context, stream, per_thread);
+    function->stream = stream_id(gpu, log, data->context, stream, per_thread);
     function->context = data->contextUid;
     function->correlation = data->correlationId;
 }
 
-void sync_calls_graph_launch(struct recorder *recorder, CUpti_CallbackId cbid,
-                             const CUpti_CallbackData *data)
+void sync_calls_graph_launch(struct gpu *gpu, CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
-    struct call_log *log = open_log(recorder);
+    struct call_log *log = open_log(gpu);
     struct call_entry entry;
     uint32_t graph;
 
-    if (!log || !data->functionParams || !*data->correlationData || sync_calls_result(data) ||
-        !recorder->cupti.get_graph_exec_id ||
-        recorder->cupti.get_graph_exec_id((CUgraphExec)argument(data, 0), &graph) != CUPTI_SUCCESS)
+    if (!log || !data->functionParams || !*data->correlationData || cupti_call_result(data) ||
+        !gpu->cupti.get_graph_exec_id ||
+        gpu->cupti.get_graph_exec_id((CUgraphExec)argument(data, 0), &graph) != CUPTI_SUCCESS)
         return;
     entry = entry_of(data, *data->correlationData);
     entry.kind = CALL_ENTRY_GRAPH_LAUNCH;
     entry.event = graph;
-    entry.stream =
-        stream_id(recorder, log, data->context, argument(data, 1), is_per_thread(recorder, cbid));
-    sync_calls_put(recorder, log, &entry);
+    entry.stream = stream_id(gpu, log, data->context, argument(data, 1), is_per_thread(gpu, cbid));
+    sync_calls_put(gpu, log, &entry);
 }
 
-void sync_calls_end_polling(struct recorder *recorder)
+void sync_calls_end_polling(struct gpu *gpu)
 {
-    struct call_log *log = open_log(recorder);
+    struct call_log *log = open_log(gpu);
 
     if (log)
         log->polling.start = 0;
 }
 
-void sync_calls_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
-                             const CUpti_CallbackData *data)
+void sync_calls_runtime_call(struct gpu *gpu, CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
-    struct call_log *log = open_log(recorder);
+    struct call_log *log = open_log(gpu);
     uint64_t now;
 
-    if (!log ||
-        !atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed))
+    if (!log || !atomic_load_explicit(&gpu->cupti_state.calls_by_callback, memory_order_relaxed))
         return;
     now = mp_clock_now();
     if (data->callbackSite == CUPTI_API_ENTER) {
@@ -283,7 +275,7 @@ void sync_calls_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
     }
     log->in_runtime = false;
     if (*data->correlationData)
-        leave_call(recorder, log, MP_api_runtime, cbid, data, now);
+        leave_call(gpu, log, MP_api_runtime, cbid, data, now);
 }
 
 /* The argument numbers in api_set.c, against CUPTI's parameter structs. */

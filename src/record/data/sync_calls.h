@@ -6,32 +6,26 @@
 #ifndef MP_RECORD_DATA_SYNC_CALLS_H
 #define MP_RECORD_DATA_SYNC_CALLS_H
 
-#include "record/core/state.h"
+#include "record/cupti/gpu.h"
 
 /* A driver call: a row of `sync` if `watch` is not NULL, and a row of `call` where those come from
  * callbacks. */
-void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *watch,
-                            CUpti_CallbackId cbid, const CUpti_CallbackData *data);
+void sync_calls_driver_call(struct gpu *gpu, const struct api_watch *watch, CUpti_CallbackId cbid,
+                            const CUpti_CallbackData *data);
 
 /* ENTER of a call that puts a host function into a stream: tells the preloaded library its ids. */
-void sync_calls_host_function(struct recorder *recorder, CUpti_CallbackId cbid,
+void sync_calls_host_function(struct gpu *gpu, CUpti_CallbackId cbid,
                               const CUpti_CallbackData *data);
 
 /* EXIT of a launch of a graph, in which host functions may run. */
-void sync_calls_graph_launch(struct recorder *recorder, CUpti_CallbackId cbid,
+void sync_calls_graph_launch(struct gpu *gpu, CUpti_CallbackId cbid,
                              const CUpti_CallbackData *data);
 
 /* Ends the polling loop that the thread is in: later queries begin another one. */
-void sync_calls_end_polling(struct recorder *recorder);
+void sync_calls_end_polling(struct gpu *gpu);
 
 /* A runtime call: a row of `call`. */
-void sync_calls_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
+void sync_calls_runtime_call(struct gpu *gpu, CUpti_CallbackId cbid,
                              const CUpti_CallbackData *data);
-
-/* What the call returned; on EXIT only. */
-static inline uint32_t sync_calls_result(const CUpti_CallbackData *data)
-{
-    return data->functionReturnValue ? *(const uint32_t *)data->functionReturnValue : 0;
-}
 
 #endif

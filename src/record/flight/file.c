@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/text/pattern.h"
 #include "base/text/strings.h"
-#include "record/core/output.h"
+#include "record/process/output.h"
 
 #include "base/poison.h"
 
@@ -32,7 +32,7 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool folder_is_ours(const struct output *output)
+static bool folder_is_ours(const struct trace_file *output)
 {
     struct stat about;
 
@@ -41,7 +41,7 @@ static bool folder_is_ours(const struct output *output)
            about.st_nlink > 0;
 }
 
-static void open_folder(struct output *output)
+static void open_folder(struct trace_file *output)
 {
     char folder[PATH_MAX];
     struct stat about;
@@ -57,7 +57,7 @@ static void open_folder(struct output *output)
     output->folder_inode = about.st_ino;
 }
 
-void flight_file_close(struct output *output)
+void flight_file_close(struct trace_file *output)
 {
     if (folder_is_ours(output))
         close(output->folder);
@@ -66,7 +66,7 @@ void flight_file_close(struct output *output)
 
 /* Through the folder that is held open; through the absolute path if the program has closed the
  * folder, or somebody has removed it. */
-static void find_place(struct output *output, struct place *place)
+static void find_place(struct trace_file *output, struct place *place)
 {
     bool held;
 
@@ -90,7 +90,7 @@ static enum mp_status create(const struct place *place, int *fd, struct mp_error
     return mp_create_exclusive_at(place->folder, place->part, fd, error);
 }
 
-enum mp_status flight_file_begin(struct output *output, struct mp_error *error)
+enum mp_status flight_file_begin(struct trace_file *output, struct mp_error *error)
 {
     struct place place;
     struct stat about;
@@ -128,7 +128,7 @@ static int rename_new(int folder, const char *from, const char *to)
     return 0;
 }
 
-enum mp_status flight_file_publish(struct output *output, char *path, size_t size,
+enum mp_status flight_file_publish(struct trace_file *output, char *path, size_t size,
                                    struct mp_error *error)
 {
     struct place place;
@@ -160,7 +160,7 @@ enum mp_status flight_file_publish(struct output *output, char *path, size_t siz
     return mp_error_set(error, MP_ERR_IO, "no number is left for '%.150s'", output->path);
 }
 
-void flight_file_discard(struct output *output)
+void flight_file_discard(struct trace_file *output)
 {
     struct place place;
 
@@ -171,7 +171,7 @@ void flight_file_discard(struct output *output)
     unlinkat(place.folder, place.part, 0);
 }
 
-enum mp_status flight_file_prepare(struct output *output, struct mp_error *error)
+enum mp_status flight_file_prepare(struct trace_file *output, struct mp_error *error)
 {
     struct place place;
     struct stat about;

@@ -18,23 +18,23 @@
 
 #include "base/status.h"
 
-struct output;
+struct trace_file;
 
 /* Checks whether a file can be made in the folder of output->path and place, which are set. */
-enum mp_status flight_file_prepare(struct output *output, struct mp_error *error);
+enum mp_status flight_file_prepare(struct trace_file *output, struct mp_error *error);
 
 /* Creates the file and opens it as output->fd. */
-enum mp_status flight_file_begin(struct output *output, struct mp_error *error);
+enum mp_status flight_file_begin(struct trace_file *output, struct mp_error *error);
 
 /* Closes the file and gives it its final name. `path` gets that name, as the user would write it.
  */
-enum mp_status flight_file_publish(struct output *output, char *path, size_t size,
+enum mp_status flight_file_publish(struct trace_file *output, char *path, size_t size,
                                    struct mp_error *error);
 
 /* Closes and removes the file. */
-void flight_file_discard(struct output *output);
+void flight_file_discard(struct trace_file *output);
 
 /* Closes the folder. */
-void flight_file_close(struct output *output);
+void flight_file_close(struct trace_file *output);
 
 #endif

@@ -15,9 +15,9 @@
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/flight/file.h"
 #include "record/flight/trace.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -69,7 +69,7 @@ static int choose_pace(uint64_t window)
 
 void flight_configure(struct recorder *recorder)
 {
-    struct mp_config *config = &recorder->config;
+    struct mp_config *config = &recorder->gpu.core.config;
     struct flight *flight = &recorder->flight;
 
     if (config->query != MP_QUERY_OFF)
@@ -105,10 +105,12 @@ enum mp_status flight_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error)
 {
     struct flight *flight = &recorder->flight;
-    struct mp_writer_options options = {.level = (int)recorder->config.level};
+    struct mp_writer_options options = {.level = (int)recorder->gpu.core.config.level};
     struct mp_buffer header = {.limit = MP_MAX_HEADER_BYTES - 2 * TEXT_BYTES};
     struct mp_error cause;
 
+    flight->notes.ring = &flight->ring;
+    flight->notes.window = flight->window;
     flight->virtual = !mp_text_equal(mp_clock_name(), "monotonic");
     flight->begin_time = mp_clock_now();
     flight->sink = (struct mp_chunk_sink){take_chunk, flight};
@@ -119,46 +121,13 @@ enum mp_status flight_open(struct recorder *recorder, struct mp_writer **writer,
     }
     flight->header = (char *)header.data;
     /* The header counts too: no file is larger than MINIPROF_FLIGHT_MB. */
-    flight->ring.max = ((size_t)recorder->config.flight_mb << 20) - header.size - FRAME_BYTES;
+    flight->ring.max =
+        ((size_t)recorder->gpu.core.config.flight_mb << 20) - header.size - FRAME_BYTES;
     MP_TRY(output_expand(recorder, error));
     if (mp_make_folders(recorder->output.path, &cause) != MP_OK ||
         flight_file_prepare(&recorder->output, &cause) != MP_OK)
         return mp_error_set(error, cause.status, "%s (MINIPROF_OUTPUT names the file)", cause.text);
     return mp_writer_open(-1, "", &options, writer, error);
-}
-
-void flight_note_range(struct flight *flight, uint64_t number, bool begins, uint8_t reason,
-                       uint64_t time, uint64_t correlation)
-{
-    struct flight_range *range;
-
-    if (begins) {
-        range = &flight->ranges[flight->range_count++ % FLIGHT_RANGES];
-        *range = (struct flight_range){.number = number,
-                                       .begin = time,
-                                       .end = UINT64_MAX,
-                                       .begin_correlation = correlation,
-                                       .begin_reason = reason};
-    } else if (flight->range_count) {
-        range = &flight->ranges[(flight->range_count - 1) % FLIGHT_RANGES];
-        range->end = time;
-        range->end_correlation = correlation;
-        range->end_reason = reason;
-    }
-}
-
-void flight_note_counts(struct flight *flight, const struct quality *quality)
-{
-    uint64_t now = flight_time_now(flight);
-    const struct flight_counts *last =
-        &flight->counts[(flight->counts_taken + FLIGHT_COUNTS - 1) % FLIGHT_COUNTS];
-    struct flight_counts *counts;
-
-    if (flight->counts_taken && now - last->time < flight->window / (FLIGHT_COUNTS / 2))
-        return;
-    counts = &flight->counts[flight->counts_taken++ % FLIGHT_COUNTS];
-    counts->time = now;
-    memcpy(counts->values, quality->values, sizeof(counts->values));
 }
 
 /* ---- Triggers ---- */
@@ -194,13 +163,14 @@ static void say_written(const struct recorder *recorder, const struct flight_tri
 {
     char took[MP_FORMATTED_BYTES];
 
-    if (recorder->config.log == MP_CONFIG_LOG_QUIET)
+    if (recorder->gpu.core.config.log == MP_CONFIG_LOG_QUIET)
         return;
     if (!trigger->step)
         mp_log_closing("flight recorder: %s is written (%s)", path, trigger->reason);
     else
         mp_log_closing(
-            "flight recorder: %s is written ('%.100s' took %s)", path, recorder->config.step,
+            "flight recorder: %s is written ('%.100s' took %s)", path,
+            recorder->gpu.core.config.step,
             mp_format_time(took, sizeof(took), trigger->step->end - trigger->step->begin));
 }
 
@@ -224,7 +194,7 @@ bool flight_write(struct recorder *recorder, const struct flight_trigger *trigge
 
     if (flight->files >= flight->max_files)
         return refuse(flight, text, size);
-    recording_gather(recorder, mp_time_limit_ms(MP_TIME_FLIGHT_GATHER));
+    recording_gather(&recorder->recording, mp_time_limit_ms(MP_TIME_FLIGHT_GATHER));
     recording_settle(&recorder->recording);
     recording_flush(&recorder->recording);
     drop_old(flight);
@@ -240,7 +210,7 @@ bool flight_write(struct recorder *recorder, const struct flight_trigger *trigge
 void flight_write_for(struct recorder *recorder, const char *reason)
 {
     const struct flight_trigger trigger = {.reason = reason,
-                                           .time = flight_time_now(&recorder->flight)};
+                                           .time = flight_time_now(&recorder->flight.ring)};
     char text[TEXT_BYTES];
 
     flight_write(recorder, &trigger, text, sizeof(text));
@@ -273,7 +243,7 @@ static void bound_definitions(struct recorder *recorder)
     if (!flight->anew++)
         mp_log_warn("flight recorder: names and launch shapes take half of MINIPROF_FLIGHT_MB=%u: "
                     "what was recorded is forgotten, recording begins anew",
-                    recorder->config.flight_mb);
+                    recorder->gpu.core.config.flight_mb);
 }
 
 void flight_round(struct recorder *recorder)
@@ -296,14 +266,15 @@ void flight_finish(struct recorder *recorder)
         write_step(recorder);
 }
 
-void flight_step(struct recorder *recorder, uint64_t begin, uint64_t end)
+void flight_step(void *context, uint64_t begin, uint64_t end)
 {
+    struct recorder *recorder = context;
     struct flight *flight = &recorder->flight;
     uint64_t took = end - begin;
     uint64_t limit = flight->slow.limit_ns;
     int expected = FLIGHT_SLOT_FREE;
 
-    if (!recorder_is_recording(recorder) || begin < flight->begin_time)
+    if (!core_is_recording(&recorder->gpu.core) || begin < flight->begin_time)
         return;
     if (!limit && mp_histogram_count(&flight->steps) >= FLIGHT_STEPS)
         limit = (uint64_t)((double)mp_histogram_percentile(&flight->steps, flight->slow.percent) *
@@ -318,13 +289,13 @@ void flight_step(struct recorder *recorder, uint64_t begin, uint64_t end)
         return;
     flight->step = (struct flight_step){.begin = begin, .end = end, .limit = limit};
     atomic_store_explicit(&flight->slot, FLIGHT_SLOT_READY, memory_order_release);
-    work_wake(&recorder->work);
+    work_wake(&recorder->gpu.core.work);
 }
 
 void flight_describe(struct recorder *recorder, char *text, size_t size)
 {
     struct flight *flight = &recorder->flight;
-    uint64_t now = flight_time_now(flight);
+    uint64_t now = flight_time_now(&flight->ring);
     uint64_t from = flight_time_from(flight);
     double seconds = now > from ? (double)(now - from) / 1e9 : 0;
     char steps[TEXT_BYTES] = "";
@@ -334,7 +305,7 @@ void flight_describe(struct recorder *recorder, char *text, size_t size)
                  mp_count(atomic_load(&flight->slow_steps)).text);
     snprintf(text, size,
              "flight of %s, %.1f s and %.1f MiB held, %s records, %u file%s written, %s refused%s",
-             recorder->config.flight, seconds,
+             recorder->gpu.core.config.flight, seconds,
              (double)mp_chunk_ring_bytes(&flight->ring) / (double)(1 << 20),
              mp_count(flight->ring.events.rows).text, flight->files, flight->files == 1 ? "" : "s",
              mp_count(flight->refused).text, steps);

@@ -29,29 +29,14 @@
 
 #include "base/data/histogram.h"
 #include "base/text/duration.h"
-#include "record/data/quality.h"
+#include "record/data/flight_notes.h"
 #include "trace/write/chunk_ring.h"
 #include "trace/write/writer.h"
 
 struct recorder;
 struct recording;
 
-#define FLIGHT_RANGES 8192u /* capture ranges whose begin and end are remembered */
-#define FLIGHT_COUNTS 128u  /* readings of the counters */
-#define FLIGHT_STEPS  100u  /* needed before a percentile means anything */
-
-/* A capture range; `end` is UINT64_MAX while it is open. */
-struct flight_range {
-    uint64_t number;
-    uint64_t begin, end; /* ns */
-    uint64_t begin_correlation, end_correlation;
-    uint8_t begin_reason, end_reason;
-};
-
-struct flight_counts {
-    uint64_t time;
-    uint64_t values[QUALITY_COUNT];
-};
+#define FLIGHT_STEPS 100u /* needed before a percentile means anything */
 
 /* A step that was too long. */
 struct flight_step {
@@ -89,10 +74,7 @@ struct flight {
     struct mp_chunk_sink sink;
     uint64_t begin_time; /* of the recording, ns */
     int64_t step_seen;   /* when the writer saw the slow step, ms; 0: there is none */
-    struct flight_range ranges[FLIGHT_RANGES];
-    uint64_t range_count; /* ranges, ever; the last FLIGHT_RANGES are kept */
-    struct flight_counts counts[FLIGHT_COUNTS];
-    uint64_t counts_taken;
+    struct flight_notes notes;
     uint32_t files;
     uint64_t refused;                  /* triggers that came when all files were written */
     uint64_t anew;                     /* times that recording began anew */
@@ -107,15 +89,11 @@ void flight_configure(struct recorder *recorder);
 enum mp_status flight_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error);
 
-/* A step has ended. Wakes the writer if the step was slow. No lock, no allocation. Any thread. */
-void flight_step(struct recorder *recorder, uint64_t begin, uint64_t end);
+/* A step has ended. Wakes the writer if the step was slow. No lock, no allocation. Any thread.
+ * `recorder`: struct recorder, as nvtx_watch_calls has it. */
+void flight_step(void *recorder, uint64_t begin, uint64_t end);
 
 /* ---- The writer ---- */
-
-/* In place of the rows of `capture` and `quality`. */
-void flight_note_range(struct flight *flight, uint64_t number, bool begins, uint8_t reason,
-                       uint64_t time, uint64_t correlation);
-void flight_note_counts(struct flight *flight, const struct quality *quality);
 
 /* Drops chunks that are too old, and writes the file of a slow step when it is due. */
 void flight_round(struct recorder *recorder);

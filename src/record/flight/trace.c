@@ -4,17 +4,10 @@
 #include "record/flight/trace.h"
 
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/flight/file.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
-
-uint64_t flight_time_now(const struct flight *flight)
-{
-    uint64_t now = mp_clock_now();
-
-    return now > flight->ring.newest ? now : flight->ring.newest + 1;
-}
 
 uint64_t flight_time_from(const struct flight *flight)
 {
@@ -26,14 +19,15 @@ uint64_t flight_time_from(const struct flight *flight)
 static const uint64_t *counts_at(const struct flight *flight, uint64_t time)
 {
     static const uint64_t none[QUALITY_COUNT];
-    uint64_t held = flight->counts_taken < FLIGHT_COUNTS ? flight->counts_taken : FLIGHT_COUNTS;
+    uint64_t held =
+        flight->notes.counts_taken < FLIGHT_COUNTS ? flight->notes.counts_taken : FLIGHT_COUNTS;
     const uint64_t *found = none;
     uint64_t i;
 
     if (time <= flight->begin_time)
         return none;
-    for (i = flight->counts_taken - held; i < flight->counts_taken; i++) {
-        const struct flight_counts *counts = &flight->counts[i % FLIGHT_COUNTS];
+    for (i = flight->notes.counts_taken - held; i < flight->notes.counts_taken; i++) {
+        const struct flight_counts *counts = &flight->notes.counts[i % FLIGHT_COUNTS];
 
         if (counts->time > time && found != none)
             break;
@@ -78,12 +72,13 @@ static uint64_t append_notes(struct recorder *recorder, uint64_t from, uint64_t 
 {
     struct flight *flight = &recorder->flight;
     struct recording *recording = &recorder->recording;
-    uint64_t held = flight->range_count < FLIGHT_RANGES ? flight->range_count : FLIGHT_RANGES;
+    uint64_t held =
+        flight->notes.range_count < FLIGHT_RANGES ? flight->notes.range_count : FLIGHT_RANGES;
     const uint64_t *before = counts_at(flight, from);
     uint64_t i;
 
-    for (i = flight->range_count - held; i < flight->range_count; i++)
-        append_range(recording->writer, &flight->ranges[i % FLIGHT_RANGES], from, until);
+    for (i = flight->notes.range_count - held; i < flight->notes.range_count; i++)
+        append_range(recording->writer, &flight->notes.ranges[i % FLIGHT_RANGES], from, until);
     quality_append_since(&recording->quality, before, &recording->dictionary, until);
     return quality_dropped_of(before);
 }
@@ -161,7 +156,7 @@ enum mp_status flight_trace_write(struct recorder *recorder, const struct flight
 {
     struct flight *flight = &recorder->flight;
     struct mp_buffer header = {.limit = 0};
-    uint64_t until = flight_time_now(flight);
+    uint64_t until = flight_time_now(&flight->ring);
     uint64_t from;
     uint64_t lost_before;
     enum mp_status status = settle_notes(recorder, &from, until, &lost_before);

@@ -14,10 +14,6 @@ struct flight_path {
     char text[PATH_MAX];
 };
 
-/* The present time, but not before anything that was recorded: on the software GPU each thread has
- * a clock of its own. */
-uint64_t flight_time_now(const struct flight *flight);
-
 /* The time from which on everything is in memory. */
 uint64_t flight_time_from(const struct flight *flight);
 

@@ -16,9 +16,10 @@
 #include "base/log.h"
 #include "base/process_id.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/core/core.h"
 #include "record/core/thread.h"
 #include "record/gaps/sampled_thread.h"
+#include "record/stacks/stacks.h"
 
 #include "base/poison.h"
 
@@ -82,17 +83,17 @@ static uint64_t computed_now(const struct gap_thread *thread)
 
 /* ---- The signal ---- */
 
-void gaps_tick(struct recorder *recorder, struct gap_thread *thread, uint64_t now)
+void gaps_tick(struct stacks *stacks, struct core *core, struct gap_thread *thread, uint64_t now)
 {
     uint32_t calls = atomic_load_explicit(&thread->calls, memory_order_relaxed);
     uint64_t computing = now - thread->computed;
-    bool enabled = recorder_is_recording(recorder) && !atomic_load(&recorder->gaps.off) &&
-                   atomic_load_explicit(&recorder->cupti_state.enabled, memory_order_relaxed);
+    bool enabled = core_is_recording(core) && !atomic_load(&stacks->gaps.off) &&
+                   atomic_load_explicit(&core->enabled, memory_order_relaxed);
     bool in_gap = calls == thread->seen;
 
     thread->computed = now;
     thread->seen = calls;
-    if (!enabled || atomic_load_explicit(&recorder->ranges.paused, memory_order_relaxed)) {
+    if (!enabled || core_is_paused(core)) {
         thread->seen = calls - 1; /* calls were not counted: this tick ends no gap */
         if (++thread->idle >= IDLE_TICKS)
             timer_run(thread, 0);
@@ -102,7 +103,7 @@ void gaps_tick(struct recorder *recorder, struct gap_thread *thread, uint64_t no
     if (atomic_load(&thread->watched) && atomic_fetch_add(&thread->alone, 1) >= ALONE_TICKS)
         timer_run(thread, 0);
     if (in_gap && !atomic_load_explicit(&thread->inside, memory_order_relaxed))
-        gaps_take(recorder, thread, computing);
+        gaps_take(stacks, thread, computing);
 }
 
 static struct gap_thread *thread_of_signal(struct gaps *gaps, const siginfo_t *info)
@@ -128,17 +129,22 @@ static void pass_on(int number)
     raise(number); /* delivered when this handler returns */
 }
 
+/* Of on_tick, which gets no argument of ours. Written before the first timer is made. */
+static struct {
+    struct stacks *stacks;
+    struct core *core;
+} ticks;
+
 static void on_tick(int number, siginfo_t *info, void *context)
 {
-    struct recorder *recorder = mp_recorder;
-    struct gap_thread *thread = thread_of_signal(&recorder->gaps, info);
+    struct gap_thread *thread = thread_of_signal(&ticks.stacks->gaps, info);
     int saved_errno = errno;
 
     (void)context;
     if (!thread)
         pass_on(number);
     else if (atomic_load(&thread->tid) == (uint32_t)mp_thread_id())
-        gaps_tick(recorder, thread, computed_now(thread));
+        gaps_tick(ticks.stacks, ticks.core, thread, computed_now(thread));
     errno = saved_errno;
 }
 
@@ -177,9 +183,9 @@ static void turn_off(struct gaps *gaps, const char *why)
 }
 
 /* 0: another thread is at it, or there is none. */
-static int take_signal(struct recorder *recorder)
+static int take_signal(struct stacks *stacks, struct core *core)
 {
-    struct gaps *gaps = &recorder->gaps;
+    struct gaps *gaps = &stacks->gaps;
     struct sigaction action = {.sa_sigaction = on_tick,
                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     int number = 0;
@@ -188,7 +194,7 @@ static int take_signal(struct recorder *recorder)
         return number > 0 ? number : 0;
     number = choose_signal();
     sigemptyset(&action.sa_mask);
-    if (mp_clock_is_played(recorder->recording.begin_time))
+    if (mp_clock_is_played(core->begin_time))
         turn_off(gaps, "the software GPU plays the time");
     else if (!number || sigaction(number, &action, NULL) != 0)
         turn_off(gaps, "the program has all real-time signals");
@@ -199,7 +205,7 @@ static int take_signal(struct recorder *recorder)
 
 /* ---- Threads ---- */
 
-static struct gap_thread *map_thread(struct recorder *recorder)
+static struct gap_thread *map_thread(struct stacks *stacks, struct core *core)
 {
     struct gap_thread *thread = mmap(NULL, sizeof *thread, PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -207,9 +213,9 @@ static struct gap_thread *map_thread(struct recorder *recorder)
     if (thread == MAP_FAILED)
         return NULL;
     thread->walk.max = GAP_DEPTH;
-    thread->walk.pages.pid = recorder->pid;
+    thread->walk.pages.pid = core->pid;
     thread->walk.pages.copies = true;
-    thread->walk.codes.arena = &recorder->gaps.arena;
+    thread->walk.codes.arena = &stacks->gaps.arena;
     return thread;
 }
 
@@ -222,16 +228,16 @@ static bool claim(struct gap_thread *thread, uint32_t tid)
 }
 
 /* NULL: there are too many. */
-static struct gap_thread *find_free(struct recorder *recorder, uint32_t tid)
+static struct gap_thread *find_free(struct stacks *stacks, struct core *core, uint32_t tid)
 {
-    struct gaps *gaps = &recorder->gaps;
+    struct gaps *gaps = &stacks->gaps;
 
     for (unsigned i = 0; i < GAP_THREADS; i++) {
         struct gap_thread *thread = atomic_load(&gaps->threads[i]);
         struct gap_thread *none = NULL;
 
         if (!thread) {
-            thread = map_thread(recorder);
+            thread = map_thread(stacks, core);
             if (!thread)
                 return NULL;
             if (!atomic_compare_exchange_strong(&gaps->threads[i], &none, thread)) {
@@ -277,10 +283,10 @@ static bool is_blocked(int number)
 }
 
 /* What the calling thread has from now on. */
-static struct gap_thread *begin_thread(struct recorder *recorder, uint32_t tid)
+static struct gap_thread *begin_thread(struct stacks *stacks, struct core *core, uint32_t tid)
 {
-    struct gaps *gaps = &recorder->gaps;
-    int number = take_signal(recorder);
+    struct gaps *gaps = &stacks->gaps;
+    int number = take_signal(stacks, core);
     struct gap_thread *thread = pthread_getspecific(gaps->key);
 
     if (thread)
@@ -291,7 +297,7 @@ static struct gap_thread *begin_thread(struct recorder *recorder, uint32_t tid)
     if (thread)
         give_back(thread); /* it was watched until now, or is from a thread that had this id */
     /* A thread that has blocked the signal may await it. */
-    thread = is_blocked(number) ? NULL : find_free(recorder, tid);
+    thread = is_blocked(number) ? NULL : find_free(stacks, core, tid);
     if (!thread)
         return &nobody;
     atomic_store(&thread->inside, false);
@@ -302,18 +308,18 @@ static struct gap_thread *begin_thread(struct recorder *recorder, uint32_t tid)
     return &nobody;
 }
 
-static void arm(struct recorder *recorder, struct gap_thread *thread)
+static void arm(struct stacks *stacks, struct gap_thread *thread)
 {
-    python_is_ready(&recorder->stacks.python, recorder->stacks.pid); /* looks, if it has not */
+    python_is_ready(&stacks->python, stacks->pid); /* looks, if it has not */
     thread->seen = atomic_load(&thread->calls);
     thread->idle = 0;
     thread->computed = computed_now(thread);
-    timer_run(thread, recorder->gaps.period);
+    timer_run(thread, stacks->gaps.period);
 }
 
-void gaps_call(struct recorder *recorder, bool enters)
+void gaps_call(struct stacks *stacks, struct core *core, bool enters)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&core->logs);
     struct gap_thread *thread = log ? log->gaps : &nobody;
 
     if (thread == &nobody)
@@ -321,7 +327,7 @@ void gaps_call(struct recorder *recorder, bool enters)
     /* The destructors of a thread may call CUDA when it has given back what it had. */
     if (__builtin_expect(
             !thread || atomic_load_explicit(&thread->tid, memory_order_relaxed) != log->tid, 0))
-        log->gaps = thread = begin_thread(recorder, log->tid);
+        log->gaps = thread = begin_thread(stacks, core, log->tid);
     if (!thread || thread == &nobody)
         return;
     atomic_store_explicit(&thread->calls,
@@ -329,8 +335,8 @@ void gaps_call(struct recorder *recorder, bool enters)
                           memory_order_relaxed);
     atomic_store_explicit(&thread->inside, enters, memory_order_relaxed);
     if (__builtin_expect(!atomic_load_explicit(&thread->armed, memory_order_relaxed), 0) &&
-        !atomic_load(&recorder->gaps.off))
-        arm(recorder, thread);
+        !atomic_load(&stacks->gaps.off))
+        arm(stacks, thread);
 }
 
 /* ---- Threads that others wait for ---- */
@@ -348,11 +354,11 @@ static bool has_blocked(uint32_t tid, int number)
     return !mask || strtoull(mask + strlen("\nSigBlk:"), NULL, 16) >> (number - 1) & 1;
 }
 
-static struct gap_thread *watch(struct recorder *recorder, uint32_t tid)
+static struct gap_thread *watch(struct stacks *stacks, struct core *core, uint32_t tid)
 {
-    struct gaps *gaps = &recorder->gaps;
+    struct gaps *gaps = &stacks->gaps;
     struct gap_thread *thread =
-        has_blocked(tid, atomic_load(&gaps->signal)) ? NULL : find_free(recorder, tid);
+        has_blocked(tid, atomic_load(&gaps->signal)) ? NULL : find_free(stacks, core, tid);
 
     if (!thread)
         return NULL;
@@ -374,9 +380,9 @@ static uint64_t waited_for(struct gap_thread *thread, const struct mp_preload_wa
     return wait->end - thread->since;
 }
 
-void gaps_waited(struct recorder *recorder, const struct mp_preload_wait *wait)
+void gaps_waited(struct stacks *stacks, struct core *core, const struct mp_preload_wait *wait)
 {
-    struct gaps *gaps = &recorder->gaps;
+    struct gaps *gaps = &stacks->gaps;
     struct gap_thread *thread;
 
     if (!gaps->period || atomic_load(&gaps->off) || atomic_load(&gaps->signal) <= 0)
@@ -387,12 +393,12 @@ void gaps_waited(struct recorder *recorder, const struct mp_preload_wait *wait)
         return;
     thread = find_claimed(gaps, wait->waker);
     if (!thread)
-        thread = watch(recorder, wait->waker);
+        thread = watch(stacks, core, wait->waker);
     if (!thread || !atomic_load(&thread->watched))
         return;
     atomic_store(&thread->alone, 0);
     if (!atomic_load(&thread->armed))
-        arm(recorder, thread);
+        arm(stacks, thread);
 }
 
 /* A thread that was watched does not say when it ends. */
@@ -411,20 +417,22 @@ static void forget_ended(struct gaps *gaps, pid_t pid)
 
 /* ---- For all threads ---- */
 
-void gaps_open(struct recorder *recorder)
+void gaps_open(struct stacks *stacks, struct core *core)
 {
-    struct gaps *gaps = &recorder->gaps;
+    struct gaps *gaps = &stacks->gaps;
     bool has_python =
-        recorder->config.stacks == MP_STACKS_PYTHON || recorder->config.stacks == MP_STACKS_BOTH;
+        core->config.stacks == MP_STACKS_PYTHON || core->config.stacks == MP_STACKS_BOTH;
 
-    if (!recorder->config.stacks_gaps)
+    if (!core->config.stacks_gaps)
         return;
+    ticks.stacks = stacks;
+    ticks.core = core;
     if (!has_python)
         turn_off(gaps, "it needs MINIPROF_STACKS=python or both");
     else if (pthread_key_create(&gaps->key, give_back) != 0 || !code_arena_open(&gaps->arena))
         turn_off(gaps, "no memory");
     else
-        gaps->period = (uint64_t)recorder->config.stacks_gaps * 1000u;
+        gaps->period = (uint64_t)core->config.stacks_gaps * 1000u;
 }
 
 static void drain(struct gap_thread *thread, gaps_use *use, void *context)
@@ -438,16 +446,16 @@ static void drain(struct gap_thread *thread, gaps_use *use, void *context)
     }
 }
 
-void gaps_drain(struct recorder *recorder, gaps_use *use, void *context)
+void gaps_drain(struct stacks *stacks, struct core *core, gaps_use *use, void *context)
 {
-    struct gaps *gaps = &recorder->gaps;
+    struct gaps *gaps = &stacks->gaps;
     int number = atomic_load(&gaps->signal);
 
     if (!gaps->period || number <= 0)
         return;
     if (!atomic_load(&gaps->off) && !is_ours(number)) {
         turn_off(gaps, "the program has taken the signal");
-        gaps_stop(recorder);
+        gaps_stop(stacks);
     }
     for (unsigned i = 0; i < GAP_THREADS; i++) {
         struct gap_thread *thread = atomic_load(&gaps->threads[i]);
@@ -456,13 +464,13 @@ void gaps_drain(struct recorder *recorder, gaps_use *use, void *context)
             break;
         drain(thread, use, context);
     }
-    forget_ended(gaps, recorder->pid);
+    forget_ended(gaps, core->pid);
 }
 
 /* A signal that is on its way still finds the handler. */
-void gaps_stop(struct recorder *recorder)
+void gaps_stop(struct stacks *stacks)
 {
-    struct gaps *gaps = &recorder->gaps;
+    struct gaps *gaps = &stacks->gaps;
 
     atomic_store(&gaps->off, true);
     for (unsigned i = 0; i < GAP_THREADS; i++) {
@@ -473,9 +481,9 @@ void gaps_stop(struct recorder *recorder)
     }
 }
 
-void gaps_reset(struct recorder *recorder)
+void gaps_reset(struct stacks *stacks)
 {
-    int number = atomic_load(&recorder->gaps.signal);
+    int number = atomic_load(&stacks->gaps.signal);
     struct sigaction action = {.sa_handler = SIG_DFL};
 
     if (number <= 0 || !is_ours(number))

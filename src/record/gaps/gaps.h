@@ -37,7 +37,8 @@
 #define GAP_DEPTH   128u /* frames of a sample, the innermost */
 
 struct gap_thread;
-struct recorder;
+struct core;
+struct stacks;
 
 enum gap_gil { GAP_GIL_UNKNOWN, GAP_GIL_FREE, GAP_GIL_HELD };
 
@@ -61,31 +62,31 @@ struct gaps {
 };
 
 /* In InitializeInjection. */
-void gaps_open(struct recorder *recorder);
+void gaps_open(struct stacks *stacks, struct core *core);
 
 /* The thread enters or leaves a call that has a stack, within a range. */
-void gaps_call(struct recorder *recorder, bool enters);
+void gaps_call(struct stacks *stacks, struct core *core, bool enters);
 
 /* The calling thread has waited. If it is sampled and has waited for a period or more, the thread
  * that woke it is sampled too, until nobody has waited for it for a while: it may have held the
  * GIL. Async-signal-safe. */
-void gaps_waited(struct recorder *recorder, const struct mp_preload_wait *wait);
+void gaps_waited(struct stacks *stacks, struct core *core, const struct mp_preload_wait *wait);
 
 /* Hands every sample to `use`. The writer only. */
 typedef void gaps_use(void *context, const struct gap_sample *sample);
-void gaps_drain(struct recorder *recorder, gaps_use *use, void *context);
+void gaps_drain(struct stacks *stacks, struct core *core, gaps_use *use, void *context);
 
 /* The recording ends: no more signals. */
-void gaps_stop(struct recorder *recorder);
+void gaps_stop(struct stacks *stacks);
 
 /* In a forked child, which has none of the timers: the signal is nobody's again. */
-void gaps_reset(struct recorder *recorder);
+void gaps_reset(struct stacks *stacks);
 
 /* The thread's timer has gone off: what the handler does, at `now` of the thread's CPU clock. For
  * tests; async-signal-safe. */
-void gaps_tick(struct recorder *recorder, struct gap_thread *thread, uint64_t now);
+void gaps_tick(struct stacks *stacks, struct core *core, struct gap_thread *thread, uint64_t now);
 
 /* Takes a sample into the ring, as the handler does. For tests; async-signal-safe. */
-void gaps_take(struct recorder *recorder, struct gap_thread *thread, uint64_t computing);
+void gaps_take(struct stacks *stacks, struct gap_thread *thread, uint64_t computing);
 
 #endif

@@ -1,7 +1,8 @@
 /* A sample, as the handler takes it: from here on only what is async-signal-safe. */
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/core/core.h"
 #include "record/gaps/sampled_thread.h"
+#include "record/stacks/stacks.h"
 
 #include "base/poison.h"
 
@@ -28,13 +29,13 @@ static void walk_now(struct stacks *stacks, struct gap_thread *thread, struct ga
     sample->count = count;
 }
 
-void gaps_take(struct recorder *recorder, struct gap_thread *thread, uint64_t computing)
+void gaps_take(struct stacks *stacks, struct gap_thread *thread, uint64_t computing)
 {
     uint32_t head = atomic_load_explicit(&thread->head, memory_order_relaxed);
     struct gap_sample *sample = &thread->samples[head % GAP_SAMPLES];
 
     if (head - atomic_load_explicit(&thread->tail, memory_order_acquire) == GAP_SAMPLES) {
-        atomic_fetch_add_explicit(&recorder->gaps.lost, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&stacks->gaps.lost, 1, memory_order_relaxed);
         return;
     }
     sample->time = mp_clock_now();
@@ -42,6 +43,6 @@ void gaps_take(struct recorder *recorder, struct gap_thread *thread, uint64_t co
     sample->tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     sample->gil = GAP_GIL_UNKNOWN;
     sample->count = 0;
-    walk_now(&recorder->stacks, thread, sample);
+    walk_now(stacks, thread, sample);
     atomic_store_explicit(&thread->head, head + 1, memory_order_release);
 }

@@ -108,25 +108,6 @@ void edges_put_gone(struct edge_store *store, uint32_t graph)
     edges_put(store, news);
 }
 
-void edges_note_read(struct edge_store *store, uint32_t correlation)
-{
-    pthread_mutex_lock(&store->lock);
-    store->reads[store->read_count++ % EDGES_READS] = correlation;
-    pthread_mutex_unlock(&store->lock);
-}
-
-bool edges_is_read(struct edge_store *store, uint32_t correlation)
-{
-    bool found = false;
-    uint32_t i;
-
-    pthread_mutex_lock(&store->lock);
-    for (i = 0; i < EDGES_READS && i < store->read_count && !found; i++)
-        found = store->reads[i] == correlation;
-    pthread_mutex_unlock(&store->lock);
-    return found;
-}
-
 /* ---- The writer ---- */
 
 static void drop(struct edge_store *store, uint32_t position)

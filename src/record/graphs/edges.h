@@ -26,7 +26,6 @@
 
 #define EDGES_MAX        ((uint32_t)1 << 20) /* that are held: 24 MiB */
 #define EDGES_MAX_GRAPHS ((uint32_t)1 << 16)
-#define EDGES_READS      1024u /* the last calls in which we called the driver: their ids */
 
 /* CUPTI's graph node ids. */
 struct edge {
@@ -74,12 +73,10 @@ struct edge_store {
     /* Under the lock. */
     struct graph_edges *first, *last; /* on their way to the writer, oldest first */
     uint32_t waiting;                 /* edges and nodes in them */
-    uint32_t reads[EDGES_READS];      /* a ring of correlation ids */
-    uint32_t read_count;
-    _Atomic uint32_t put;        /* graphs and news ever put */
-    _Atomic uint64_t lost;       /* edges of graphs that are not kept at all */
-    _Atomic uint64_t nodes_lost; /* nodes of graphs that are not kept at all */
-    _Atomic bool loss_was_said;  /* in the log */
+    _Atomic uint32_t put;             /* graphs and news ever put */
+    _Atomic uint64_t lost;            /* edges of graphs that are not kept at all */
+    _Atomic uint64_t nodes_lost;      /* nodes of graphs that are not kept at all */
+    _Atomic bool loss_was_said;       /* in the log */
     /* The writer's. */
     struct graph_edges **graphs;
     struct mp_map index;  /* number in the file -> position in graphs */
@@ -109,12 +106,6 @@ void edges_put(struct edge_store *store, struct graph_edges *edges);
 
 /* The executable graph is being destroyed. */
 void edges_put_gone(struct edge_store *store, uint32_t graph);
-
-/* The recorder itself is about to call the driver inside the call with this correlation id. */
-void edges_note_read(struct edge_store *store, uint32_t correlation);
-
-/* Whether edges_note_read noted that id. */
-bool edges_is_read(struct edge_store *store, uint32_t correlation);
 
 /* ---- The writer ---- */
 

@@ -8,8 +8,8 @@
 
 #include "base/data/reserve.h"
 #include "base/log.h"
-#include "record/data/sync_calls.h"
 #include "record/nvtx/nvtx.h"
+#include "record/stacks/stacks.h"
 
 #include "base/poison.h"
 
@@ -47,84 +47,85 @@ struct graph_reading {
     uint32_t alike; /* edge ends assumed to have their original's number */
 };
 
-void graphs_open(struct recorder *recorder)
+void graphs_open(struct gpu *gpu)
 {
-    const struct driver_api *driver = &recorder->driver;
+    const struct driver_api *driver = &gpu->driver;
 
-    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH || recorder->config.gpu != MP_SWITCH_ON)
+    if (gpu->core.config.cuda_graph == MP_CUDA_GRAPH_GRAPH || gpu->core.config.gpu != MP_SWITCH_ON)
         return;
-    recorder->wanted.edges =
-        recorder->cupti.get_graph_node_id && (driver->get_edges_v2 || driver->get_edges);
-    recorder->wanted.paths = recorder->wanted.edges && recorder->config.nvtx == MP_SWITCH_ON;
-    if (!recorder->wanted.edges)
+    gpu->core.wanted.edges =
+        gpu->cupti.get_graph_node_id && (driver->get_edges_v2 || driver->get_edges);
+    gpu->core.wanted.paths = gpu->core.wanted.edges && gpu->core.config.nvtx == MP_SWITCH_ON;
+    if (!gpu->core.wanted.edges)
         mp_log_debug("no edges of CUDA graphs: there is no %s",
-                     recorder->cupti.get_graph_node_id ? "cuGraphGetEdges" : "cuptiGetGraphNodeId");
+                     gpu->cupti.get_graph_node_id ? "cuGraphGetEdges" : "cuptiGetGraphNodeId");
 }
 
-void graphs_make_room(struct recorder *recorder)
+void graphs_make_room(struct graphs *graphs, struct gpu *gpu)
 {
-    if (!recorder->wanted.paths || origins_open(&recorder->origins))
+    if (!gpu->core.wanted.paths || origins_open(&graphs->origins))
         return;
-    recorder->wanted.paths = false;
+    gpu->core.wanted.paths = false;
     mp_log_warn("no memory to note in which NVTX ranges the nodes of CUDA graphs are made");
 }
 
 /* ---- Nodes as they are made ---- */
 
 /* Whether NVTX is recorded only in capture ranges. */
-static bool is_lazy(const struct recorder *recorder)
+static bool is_lazy(const struct gpu *gpu)
 {
-    return recorder->wanted.paths && recorder->ranges.lazy;
+    return gpu->core.wanted.paths && gpu->core.wanted.lazy;
 }
 
-static void graph_is_built(struct recorder *recorder, CUgraph graph)
+static void graph_is_built(struct graphs *graphs, struct gpu *gpu, CUgraph graph)
 {
-    if (is_lazy(recorder) && origins_built(&recorder->origins, (uintptr_t)graph))
+    if (is_lazy(gpu) && origins_built(&graphs->origins, (uintptr_t)graph))
         mp_nvtx_building(false);
 }
 
-void graphs_created(struct recorder *recorder, const CUpti_GraphData *data)
+void graphs_created(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data)
 {
-    const struct call_log *log = is_lazy(recorder) ? call_log_mine(&recorder->logs) : NULL;
+    const struct call_log *log = is_lazy(gpu) ? call_log_mine(&gpu->core.logs) : NULL;
 
     if (log && !log->begins_capture && !log->making &&
-        origins_building(&recorder->origins, (uintptr_t)data->graph))
+        origins_building(&graphs->origins, (uintptr_t)data->graph))
         mp_nvtx_building(true);
 }
 
-void graphs_forgotten(struct recorder *recorder, const CUpti_GraphData *data)
+void graphs_forgotten(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data)
 {
-    graph_is_built(recorder, data->graph);
-    origins_forget(&recorder->origins, (uintptr_t)data->graph);
+    graph_is_built(graphs, gpu, data->graph);
+    origins_forget(&graphs->origins, (uintptr_t)data->graph);
 }
 
-void graphs_node_created(struct recorder *recorder, const CUpti_GraphData *data)
+void graphs_node_created(struct graphs *graphs, struct gpu *gpu, struct stacks *stacks,
+                         const CUpti_GraphData *data)
 {
-    const struct call_log *log = call_log_mine(&recorder->logs);
+    const struct call_log *log = call_log_mine(&gpu->core.logs);
     uint32_t number = 0;
 
     /* While a graph is instantiated only clones are made. */
     if (!log || log->making)
         return;
     if (mp_nvtx_is_recording())
-        number = origins_create(&recorder->origins, (uintptr_t)data->graph, (uintptr_t)data->node);
+        number = origins_create(&graphs->origins, (uintptr_t)data->graph, (uintptr_t)data->node);
     else
-        origins_skip(&recorder->origins, (uintptr_t)data->node);
-    if (number && recorder->stacks.wanted)
-        stacks_node(recorder, number);
+        origins_skip(&graphs->origins, (uintptr_t)data->node);
+    if (number && gpu->core.wanted.stacks)
+        stacks_node(stacks, &gpu->core, number);
     if (number && !mp_nvtx_note_origin(number))
-        origins_skip(&recorder->origins, (uintptr_t)data->node);
+        origins_skip(&graphs->origins, (uintptr_t)data->node);
 }
 
-void graphs_capture_began(struct recorder *recorder)
+void graphs_capture_began(struct gpu *gpu)
 {
-    if (is_lazy(recorder) && call_log_mine(&recorder->logs))
+    if (is_lazy(gpu) && call_log_mine(&gpu->core.logs))
         mp_nvtx_building(true);
 }
 
-void graphs_capture_ended(struct recorder *recorder)
+void graphs_capture_ended(struct gpu *gpu)
 {
-    if (is_lazy(recorder))
+    if (is_lazy(gpu))
         mp_nvtx_building(false);
 }
 
@@ -140,10 +141,10 @@ static void forget(struct call_log *log)
     log->making = NULL;
 }
 
-void graphs_enter(struct recorder *recorder, const CUpti_CallbackData *data)
+void graphs_enter(struct graphs *graphs, struct gpu *gpu, const CUpti_CallbackData *data)
 {
     const cuGraphInstantiateWithFlags_params *call = data->functionParams;
-    struct call_log *log = recorder->wanted.edges ? call_log_mine(&recorder->logs) : NULL;
+    struct call_log *log = gpu->core.wanted.edges ? call_log_mine(&gpu->core.logs) : NULL;
 
     if (!log || log->busy || !call)
         return;
@@ -152,13 +153,13 @@ void graphs_enter(struct recorder *recorder, const CUpti_CallbackData *data)
     if (log->making)
         log->making->original = call->hGraph;
     else
-        edges_unread(&recorder->edges);
+        edges_unread(&graphs->edges);
 }
 
-static void note_origin(struct recorder *recorder, struct graph_making *making, uint64_t id,
+static void note_origin(struct graphs *graphs, struct graph_making *making, uint64_t id,
                         const CUpti_GraphData *data)
 {
-    uint32_t origin = origins_find(&recorder->origins, (uintptr_t)data->originalNode);
+    uint32_t origin = origins_find(&graphs->origins, (uintptr_t)data->originalNode);
 
     if (!origin)
         return;
@@ -171,30 +172,30 @@ static void note_origin(struct recorder *recorder, struct graph_making *making, 
 }
 
 /* A clone made in cuGraphClone, or when a graph becomes a child of another. */
-static void note_clone(struct recorder *recorder, const CUpti_GraphData *data)
+static void note_clone(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data)
 {
-    if (!recorder->wanted.paths)
+    if (!gpu->core.wanted.paths)
         return;
-    graph_is_built(recorder, data->originalGraph);
-    origins_clone(&recorder->origins, (uintptr_t)data->graph, (uintptr_t)data->node,
+    graph_is_built(graphs, gpu, data->originalGraph);
+    origins_clone(&graphs->origins, (uintptr_t)data->graph, (uintptr_t)data->node,
                   (uintptr_t)data->originalNode);
 }
 
-void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data)
+void graphs_cloned(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&gpu->core.logs);
     struct graph_making *making = log ? log->making : NULL;
     uint64_t id;
 
     if (!making) {
-        note_clone(recorder, data);
+        note_clone(graphs, gpu, data);
         return;
     }
     making->conditional |= (int)data->nodeType == NODE_CONDITIONAL;
-    if (recorder->cupti.get_graph_node_id(data->node, &id) != CUPTI_SUCCESS)
+    if (gpu->cupti.get_graph_node_id(data->node, &id) != CUPTI_SUCCESS)
         return;
-    if (recorder->wanted.paths)
-        note_origin(recorder, making, id, data);
+    if (gpu->core.wanted.paths)
+        note_origin(graphs, making, id, data);
     if (data->originalGraph != making->original)
         return; /* of a child graph */
     making->clone = (uint32_t)(id >> 32);
@@ -202,9 +203,9 @@ void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data)
 }
 
 /* Drops the node that stood for a child graph, once that graph's nodes are among the others. */
-void graphs_node_destroyed(struct recorder *recorder, const CUpti_GraphData *data)
+void graphs_node_destroyed(struct gpu *gpu, const CUpti_GraphData *data)
 {
-    const struct call_log *log = call_log_mine(&recorder->logs);
+    const struct call_log *log = call_log_mine(&gpu->core.logs);
     struct graph_making *making = log ? log->making : NULL;
     size_t i;
 
@@ -270,7 +271,7 @@ static uint32_t name_nodes(struct graph_reading *reading, struct graph_edges *ed
 }
 
 /* Fills in the edges that there is room for, and counts the others as lost. */
-static void graphs_fill(struct recorder *recorder, struct graph_reading *reading, CUgraph original,
+static void graphs_fill(struct gpu *gpu, struct graph_reading *reading, CUgraph original,
                         struct graph_edges *edges)
 {
     size_t room = edges->count;
@@ -278,7 +279,7 @@ static void graphs_fill(struct recorder *recorder, struct graph_reading *reading
     uint32_t named = 0;
     size_t count;
 
-    if (nodes && get_edges(&recorder->driver, original, nodes, room, &count) == CUDA_SUCCESS)
+    if (nodes && get_edges(&gpu->driver, original, nodes, room, &count) == CUDA_SUCCESS)
         named = name_nodes(reading, edges, nodes, room, count);
     edges->lost += edges->count - named;
     edges->count = named;
@@ -335,7 +336,7 @@ static void add_nodes(struct graph_making *making, struct graph_edges *edges)
 
 /* Adds the parts of the graph: nodes inside other nodes, such as the bodies of conditional ones,
  * may belong to a graph with an id of its own. */
-static void add_parts(struct recorder *recorder, struct graph_reading *reading)
+static void add_parts(struct graphs *graphs, struct graph_reading *reading)
 {
     struct graph_making *making = reading->making;
     size_t i;
@@ -345,38 +346,39 @@ static void add_parts(struct recorder *recorder, struct graph_reading *reading)
 
         if (!making->nodes[i].origin)
             continue;
-        part = edges_new(&recorder->edges, (uint32_t)(making->nodes[i].id >> 32), 0);
+        part = edges_new(&graphs->edges, (uint32_t)(making->nodes[i].id >> 32), 0);
         if (!part) {
-            atomic_fetch_add(&recorder->edges.nodes_lost, making->node_count - i); /* at most */
+            atomic_fetch_add(&graphs->edges.nodes_lost, making->node_count - i); /* at most */
             return;
         }
         part->since = reading->since;
         part->part = true;
         add_nodes(making, part);
-        edges_put(&recorder->edges, part);
+        edges_put(&graphs->edges, part);
     }
 }
 
 /* Hands over the edges of the graph that a clone was made of, and what is known of its nodes. */
-static void read_edges(struct recorder *recorder, struct graph_reading *reading, CUgraph original)
+static void read_edges(struct graphs *graphs, struct gpu *gpu, struct graph_reading *reading,
+                       CUgraph original)
 {
     struct graph_edges *edges;
     size_t count = 0;
-    CUresult result = get_edges(&recorder->driver, original, NULL, 0, &count);
+    CUresult result = get_edges(&gpu->driver, original, NULL, 0, &count);
     bool has_edges = result == CUDA_SUCCESS;
 
     if (!has_edges)
         mp_log_debug("graph %u: no edges (%d)", reading->graph, (int)result);
     /* A graph without edges gets one row of zeros, so that readers can tell it from a graph that
      * was not read. */
-    edges = edges_new(&recorder->edges, reading->graph, !has_edges ? 0 : count ? count : 1);
+    edges = edges_new(&graphs->edges, reading->graph, !has_edges ? 0 : count ? count : 1);
     if (!edges) {
-        atomic_fetch_add(&recorder->edges.nodes_lost, reading->making->node_count);
+        atomic_fetch_add(&graphs->edges.nodes_lost, reading->making->node_count);
         return;
     }
     edges->since = reading->since;
     if (has_edges && count)
-        graphs_fill(recorder, reading, original, edges);
+        graphs_fill(gpu, reading, original, edges);
     else if (has_edges)
         edges->edges[0] = (struct edge){0, 0, false};
     edges->nodes_lost = reading->making->nodes_lost;
@@ -387,26 +389,26 @@ static void read_edges(struct recorder *recorder, struct graph_reading *reading,
                      "assumed; %u nodes were seen as they were made",
                      reading->graph, edges->count, edges->lost, reading->told, reading->alike,
                      edges->node_count);
-    edges_put(&recorder->edges, edges);
-    add_parts(recorder, reading);
+    edges_put(&graphs->edges, edges);
+    add_parts(graphs, reading);
 }
 
-static void read_graph(struct recorder *recorder, struct graph_making *making,
+static void read_graph(struct graphs *graphs, struct gpu *gpu, struct graph_making *making,
                        const cuGraphInstantiateWithFlags_params *call, uint32_t correlation)
 {
     struct graph_reading reading = {
-        .cupti = &recorder->cupti,
+        .cupti = &gpu->cupti,
         .making = making,
         .since = correlation,
         .graph = making->clone,
     };
     uint32_t id;
 
-    if (recorder->cupti.get_graph_exec_id &&
-        recorder->cupti.get_graph_exec_id(*call->phGraphExec, &id) == CUPTI_SUCCESS)
+    if (gpu->cupti.get_graph_exec_id &&
+        gpu->cupti.get_graph_exec_id(*call->phGraphExec, &id) == CUPTI_SUCCESS)
         reading.graph = id;
     if (reading.graph)
-        read_edges(recorder, &reading, call->hGraph);
+        read_edges(graphs, gpu, &reading, call->hGraph);
     else
         mp_log_debug("no edges of a graph: CUPTI does not tell its id");
 }
@@ -429,45 +431,46 @@ static uint64_t flags_of(const char *name, const CUpti_CallbackData *data)
 }
 
 /* Graphs whose kernels CUPTI may not record: what the device launches, or repeats, by itself. */
-static void count_device_graphs(struct recorder *recorder, CUpti_CallbackId cbid,
+static void count_device_graphs(struct gpu *gpu, CUpti_CallbackId cbid,
                                 const CUpti_CallbackData *data, const struct graph_making *making)
 {
-    const char *name = cbid < API_CBIDS ? recorder->api.names[MP_api_driver][cbid] : NULL;
+    const char *name = cbid < API_CBIDS ? gpu->api.names[MP_api_driver][cbid] : NULL;
 
     if (name && flags_of(name, data) & FOR_DEVICE)
-        atomic_fetch_add(&recorder->cuda.device_graphs, 1);
+        atomic_fetch_add(&gpu->cuda.device_graphs, 1);
     if (making && making->conditional)
-        atomic_fetch_add(&recorder->cuda.conditional_graphs, 1);
+        atomic_fetch_add(&gpu->cuda.conditional_graphs, 1);
 }
 
-void graphs_leave(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+void graphs_leave(struct graphs *graphs, struct gpu *gpu, CUpti_CallbackId cbid,
+                  const CUpti_CallbackData *data)
 {
     const cuGraphInstantiateWithFlags_params *call = data->functionParams;
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&gpu->core.logs);
 
     if (!log || log->busy)
         return;
-    if (call && sync_calls_result(data) == CUDA_SUCCESS) {
-        count_device_graphs(recorder, cbid, data, log->making);
-        graph_is_built(recorder, call->hGraph);
+    if (call && cupti_call_result(data) == CUDA_SUCCESS) {
+        count_device_graphs(gpu, cbid, data, log->making);
+        graph_is_built(graphs, gpu, call->hGraph);
     }
-    if (log->making && call && call->phGraphExec && sync_calls_result(data) == CUDA_SUCCESS) {
+    if (log->making && call && call->phGraphExec && cupti_call_result(data) == CUDA_SUCCESS) {
         /* CUPTI reports and records calls made in a callback like any other (CUPTI 13.0). */
-        edges_note_read(&recorder->edges, data->correlationId);
+        own_calls_note(&gpu->core.logs.own, data->correlationId);
         log->busy = true;
-        read_graph(recorder, log->making, call, data->correlationId);
+        read_graph(graphs, gpu, log->making, call, data->correlationId);
         log->busy = false;
     }
     forget(log);
 }
 
-void graphs_destroyed(struct recorder *recorder, const CUpti_GraphData *data)
+void graphs_destroyed(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data)
 {
     uint32_t id;
 
-    if (recorder->cupti.get_graph_exec_id &&
-        recorder->cupti.get_graph_exec_id(data->graphExec, &id) == CUPTI_SUCCESS)
-        edges_put_gone(&recorder->edges, id);
+    if (gpu->cupti.get_graph_exec_id &&
+        gpu->cupti.get_graph_exec_id(data->graphExec, &id) == CUPTI_SUCCESS)
+        edges_put_gone(&graphs->edges, id);
 }
 
 /* The first two parameters of all functions that instantiate. */

@@ -20,31 +20,44 @@
 #ifndef MP_RECORD_GRAPHS_GRAPHS_H
 #define MP_RECORD_GRAPHS_GRAPHS_H
 
-#include "record/core/state.h"
+#include "record/cupti/gpu.h"
+#include "record/graphs/edges.h"
+#include "record/graphs/host_nodes.h"
+#include "record/graphs/origins.h"
+
+struct stacks;
+
+struct graphs {
+    struct edge_store edges;      /* lock: edges */
+    struct origins origins;       /* lock: origins */
+    struct host_nodes host_nodes; /* lock: host nodes */
+};
 
 /* graphs_open decides whether edges, and the ranges of nodes, are wanted and possible;
  * graphs_make_room gets the memory. In InitializeInjection. */
-void graphs_open(struct recorder *recorder);
-void graphs_make_room(struct recorder *recorder);
+void graphs_open(struct gpu *gpu);
+void graphs_make_room(struct graphs *graphs, struct gpu *gpu);
 
 /* ENTER and EXIT of a driver function that instantiates a graph. */
-void graphs_enter(struct recorder *recorder, const CUpti_CallbackData *data);
-void graphs_leave(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_CallbackData *data);
+void graphs_enter(struct graphs *graphs, struct gpu *gpu, const CUpti_CallbackData *data);
+void graphs_leave(struct graphs *graphs, struct gpu *gpu, CUpti_CallbackId cbid,
+                  const CUpti_CallbackData *data);
 
 /* A graph was made; a graph is about to be destroyed; a node was made. */
-void graphs_created(struct recorder *recorder, const CUpti_GraphData *data);
-void graphs_forgotten(struct recorder *recorder, const CUpti_GraphData *data);
-void graphs_node_created(struct recorder *recorder, const CUpti_GraphData *data);
+void graphs_created(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data);
+void graphs_forgotten(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data);
+void graphs_node_created(struct graphs *graphs, struct gpu *gpu, struct stacks *stacks,
+                         const CUpti_GraphData *data);
 
 /* A stream capture has begun, in the call that the thread leaves; one has ended. */
-void graphs_capture_began(struct recorder *recorder);
-void graphs_capture_ended(struct recorder *recorder);
+void graphs_capture_began(struct gpu *gpu);
+void graphs_capture_ended(struct gpu *gpu);
 
 /* A node was cloned; a node is about to be destroyed. */
-void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data);
-void graphs_node_destroyed(struct recorder *recorder, const CUpti_GraphData *data);
+void graphs_cloned(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data);
+void graphs_node_destroyed(struct gpu *gpu, const CUpti_GraphData *data);
 
 /* An executable graph is about to be destroyed. */
-void graphs_destroyed(struct recorder *recorder, const CUpti_GraphData *data);
+void graphs_destroyed(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data);
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 #include "base/preload.h"
-#include "record/core/state.h"
+#include "record/cupti/gpu.h"
+#include "record/graphs/graphs.h"
 
 #include "base/poison.h"
 
@@ -62,44 +63,44 @@ static void put(struct host_nodes *nodes, const struct host_node *node)
 /* CUPTI 13.0 says 0, which is a kernel, for the type of every node (H200). So the type is not
  * asked: a host node is made inside a call that the preloaded library intercepts, and cloned from
  * one. */
-static bool may_be_host_node(const struct recorder *recorder)
+static bool may_be_host_node(const struct gpu *gpu)
 {
-    return recorder->host_functions.preload && recorder->wanted.edges;
+    return gpu->host_functions.preload && gpu->core.wanted.edges;
 }
 
 /* Only what the preloaded library passes to the driver is of interest. */
-void host_nodes_created(struct recorder *recorder, const CUpti_GraphData *data)
+void host_nodes_created(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data)
 {
     struct mp_preload_host_function *function;
     struct host_node node = {.handle = (uintptr_t)data->node};
 
-    if (!may_be_host_node(recorder))
+    if (!may_be_host_node(gpu))
         return;
-    if (atomic_load(&recorder->host_nodes.any)) {
-        pthread_mutex_lock(&recorder->host_nodes.lock);
-        forget(&recorder->host_nodes, node.handle);
-        pthread_mutex_unlock(&recorder->host_nodes.lock);
+    if (atomic_load(&graphs->host_nodes.any)) {
+        pthread_mutex_lock(&graphs->host_nodes.lock);
+        forget(&graphs->host_nodes, node.handle);
+        pthread_mutex_unlock(&graphs->host_nodes.lock);
     }
-    function = recorder->host_functions.preload->launching();
-    if (!function || recorder->cupti.get_graph_node_id(data->node, &node.id) != CUPTI_SUCCESS)
+    function = gpu->host_functions.preload->launching();
+    if (!function || gpu->cupti.get_graph_node_id(data->node, &node.id) != CUPTI_SUCCESS)
         return;
     function->node = node.root = node.id;
     function->handle = node.handle;
-    pthread_mutex_lock(&recorder->host_nodes.lock);
-    put(&recorder->host_nodes, &node);
-    pthread_mutex_unlock(&recorder->host_nodes.lock);
-    atomic_store(&recorder->host_nodes.any, true);
+    pthread_mutex_lock(&graphs->host_nodes.lock);
+    put(&graphs->host_nodes, &node);
+    pthread_mutex_unlock(&graphs->host_nodes.lock);
+    atomic_store(&graphs->host_nodes.any, true);
 }
 
-void host_nodes_cloned(struct recorder *recorder, const CUpti_GraphData *data)
+void host_nodes_cloned(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data)
 {
-    const struct call_log *log = call_log_mine(&recorder->logs);
-    struct host_nodes *nodes = &recorder->host_nodes;
+    const struct call_log *log = call_log_mine(&gpu->core.logs);
+    struct host_nodes *nodes = &graphs->host_nodes;
     struct host_node node = {.handle = (uintptr_t)data->node};
     const struct host_node *original;
 
-    if (!log || !may_be_host_node(recorder) || !atomic_load(&nodes->any) ||
-        recorder->cupti.get_graph_node_id(data->node, &node.id) != CUPTI_SUCCESS)
+    if (!log || !may_be_host_node(gpu) || !atomic_load(&nodes->any) ||
+        gpu->cupti.get_graph_node_id(data->node, &node.id) != CUPTI_SUCCESS)
         return;
     node.executable = log->making != NULL;
     node.maker = node.executable ? log->tid : 0;
@@ -140,20 +141,20 @@ static void settle(struct host_nodes *nodes, uint32_t tid, uintptr_t handle, uin
 }
 
 /* The nodes of child graphs have other ids now (graphs.c). */
-void host_nodes_instantiated(struct recorder *recorder)
+void host_nodes_instantiated(struct graphs *graphs, struct gpu *gpu)
 {
     const struct call_log *log =
-        atomic_load(&recorder->host_nodes.any) ? call_log_mine(&recorder->logs) : NULL;
+        atomic_load(&graphs->host_nodes.any) ? call_log_mine(&gpu->core.logs) : NULL;
     uintptr_t handle;
     uint32_t at = 0;
     uint64_t id;
 
     if (!log)
         return;
-    while ((handle = next_made(&recorder->host_nodes, log->tid, &at)) != 0) {
-        if (recorder->cupti.get_graph_node_id((CUgraphNode)handle, &id) != CUPTI_SUCCESS)
+    while ((handle = next_made(&graphs->host_nodes, log->tid, &at)) != 0) {
+        if (gpu->cupti.get_graph_node_id((CUgraphNode)handle, &id) != CUPTI_SUCCESS)
             id = 0;
-        settle(&recorder->host_nodes, log->tid, handle, id);
+        settle(&graphs->host_nodes, log->tid, handle, id);
     }
 }
 

@@ -20,7 +20,8 @@
 
 #define HOST_NODES_MAX 8192u /* that are known: 256 KiB */
 
-struct recorder;
+struct gpu;
+struct graphs;
 
 struct host_node {
     uintptr_t handle; /* 0: another node has it now */
@@ -44,9 +45,9 @@ void host_nodes_open(struct host_nodes *nodes);
 /* ---- Application threads, in callbacks ---- */
 
 /* A node was made; a node was cloned; the calling thread has instantiated a graph. */
-void host_nodes_created(struct recorder *recorder, const CUpti_GraphData *data);
-void host_nodes_cloned(struct recorder *recorder, const CUpti_GraphData *data);
-void host_nodes_instantiated(struct recorder *recorder);
+void host_nodes_created(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data);
+void host_nodes_cloned(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data);
+void host_nodes_instantiated(struct graphs *graphs, struct gpu *gpu);
 
 /* ---- The writer ---- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/data/decode.h"
+#include "record/api/layout.h"
 
 #include "base/poison.h"
 
@@ -81,7 +81,7 @@ static void keep_times(struct profiled_store *store, const struct profiled_launc
 {
     uint32_t at = (uint32_t)(store->time_count % PROFILED_MAX_TIMES);
     struct profiled_time time = {
-        .correlation = decode_correlation(store->decoder, launch->correlation),
+        .correlation = correlation_extend(store->correlation, launch->correlation),
     };
 
     if (!store->times)

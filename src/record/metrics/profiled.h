@@ -24,8 +24,6 @@
 #define PROFILED_MAX_WAITING 65536u /* launches that the writer has not taken */
 #define PROFILED_MAX_TIMES   65536u /* launches whose records may still come: a few seconds */
 
-struct decoder;
-
 /* One profiled launch. */
 struct profiled_launch {
     struct profiled_launch *next;
@@ -49,7 +47,7 @@ struct profiled_store {
     _Atomic uint64_t lost; /* launches without values: no memory, no room */
     /* The writer's. */
     struct profiled_launch *pending, *pending_last; /* indexed, but without rows yet */
-    struct decoder *decoder;                        /* extends correlation ids to 64 bits */
+    uint64_t *correlation;                          /* the largest id met, in 64 bits */
     struct mp_map index;                            /* correlation -> position in times */
     struct profiled_time *times; /* a ring of PROFILED_MAX_TIMES, NULL before the first */
     uint64_t time_count;         /* ever kept */

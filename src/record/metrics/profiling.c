@@ -9,7 +9,7 @@
 #include "base/data/reserve.h"
 #include "base/log.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/cupti/gpu.h"
 #include "record/metrics/plan.h"
 #include "record/metrics/profiled.h"
 #include "record/metrics/session.h"
@@ -42,15 +42,14 @@ static void warn_of_unknown(const char *list)
     }
 }
 
-void profiling_open(struct recorder *recorder)
+void profiling_open(struct profiling *profiling, struct gpu *gpu)
 {
-    struct profiling *profiling = &recorder->profiling;
-    const struct mp_config *config = &recorder->config;
+    const struct mp_config *config = &gpu->core.config;
     struct mp_error error;
 
     memset(profiling, 0, sizeof(*profiling));
     profiler_lock_open(&profiling->lock);
-    profiled_open(&recorder->profiled);
+    profiled_open(&profiling->profiled);
     if (!*config->metrics || config->query != MP_QUERY_OFF)
         return;
     if (kernel_filter_parse(&profiling->filter, config->kernels, &error) != MP_OK)
@@ -58,7 +57,7 @@ void profiling_open(struct recorder *recorder)
     else if (device_list_parse(config->devices, &profiling->devices, &error) != MP_OK)
         mp_log_error("MINIPROF_DEVICES: %s: no metrics are collected", error.text);
     else
-        profiling->wanted = true;
+        gpu->core.wanted.metrics = true;
     warn_of_unknown(config->metrics);
 }
 
@@ -71,20 +70,19 @@ static void give_up(struct profiling *profiling, const struct mp_error *error)
         mp_log_error("no metrics: %s", error->text);
 }
 
-static enum mp_status plan_for(struct recorder *recorder, CUdevice device, CUcontext context,
-                               struct metric_plan **plan, struct mp_error *error)
+static enum mp_status plan_for(struct profiling *profiling, struct gpu *gpu, CUdevice device,
+                               CUcontext context, struct metric_plan **plan, struct mp_error *error)
 {
-    struct profiling *profiling = &recorder->profiling;
     struct metric_plan **place = &profiling->plans[(unsigned)device % PROFILING_DEVICES];
 
     if (!profiling->api_open)
-        MP_TRY(profiler_api_open(&profiling->api, &recorder->cupti, error));
+        MP_TRY(profiler_api_open(&profiling->api, &gpu->cupti, error));
     profiling->api_open = true;
     if (!*place)
-        MP_TRY(metric_plan_build(place, &profiling->api, recorder->config.metrics, device, context,
+        MP_TRY(metric_plan_build(place, &profiling->api, gpu->core.config.metrics, device, context,
                                  false, error));
     *plan = *place;
-    if (recorder->config.replay == MP_REPLAY_DISABLED && (*plan)->passes > 1)
+    if (gpu->core.config.replay == MP_REPLAY_DISABLED && (*plan)->passes > 1)
         return mp_error_set(error, MP_ERR_ARGUMENT,
                             "these metrics take %zu passes and replay is disabled: ask for fewer "
                             "at a time, or leave MINIPROF_REPLAY at kernel",
@@ -94,21 +92,20 @@ static enum mp_status plan_for(struct recorder *recorder, CUdevice device, CUcon
 
 /* A session for the context, so that each context is asked for its device once. It counts nothing
  * when MINIPROF_DEVICES excludes the device. */
-static struct profiling_session *open_session(struct recorder *recorder,
+static struct profiling_session *open_session(struct profiling *profiling, struct gpu *gpu,
                                               const CUpti_CallbackData *data)
 {
-    struct profiling *profiling = &recorder->profiling;
     struct profiling_session *session = NULL;
     struct metric_plan *plan = NULL;
     struct mp_error error;
     enum mp_status status = MP_OK;
     CUdevice device = 0;
 
-    edges_note_read(&recorder->edges, data->correlationId); /* not a call of the application */
-    if (!recorder->driver.get_device || recorder->driver.get_device(&device) != CUDA_SUCCESS)
+    own_calls_note(&gpu->core.logs.own, data->correlationId); /* not a call of the application */
+    if (!gpu->driver.get_device || gpu->driver.get_device(&device) != CUDA_SUCCESS)
         return NULL;
     if (device_list_has(&profiling->devices, (uint64_t)device))
-        status = plan_for(recorder, device, data->context, &plan, &error);
+        status = plan_for(profiling, gpu, device, data->context, &plan, &error);
     if (status == MP_OK)
         status = session_open(&session, plan, data->context, &error);
     if (status != MP_OK) {
@@ -122,15 +119,15 @@ static struct profiling_session *open_session(struct recorder *recorder,
     return session;
 }
 
-static struct profiling_session *find_session(struct recorder *recorder,
+static struct profiling_session *find_session(struct profiling *profiling, struct gpu *gpu,
                                               const CUpti_CallbackData *data)
 {
     struct profiling_session *session;
 
-    for (session = recorder->profiling.sessions; session; session = session->next)
+    for (session = profiling->sessions; session; session = session->next)
         if (session->context == data->context)
             return session;
-    return open_session(recorder, data);
+    return open_session(profiling, gpu, data);
 }
 
 /* ---- The profiler lock ---- */
@@ -189,15 +186,14 @@ static void forget(struct profiling *profiling, CUcontext context)
 /* Does nothing in a forked child (INERT): a thread of its parent may hold the lock. Nor inside a
  * launch, where the thread holds the lock itself: a handler that ends the process, or CUPTI,
  * destroys the context there. */
-void profiling_forget(struct recorder *recorder, CUcontext context)
+void profiling_forget(struct profiling *profiling, struct gpu *gpu, CUcontext context)
 {
-    struct profiling *profiling = &recorder->profiling;
     struct call_log *log;
     bool busy;
 
-    if (!profiling->wanted || recorder_phase(recorder) == PHASE_INERT)
+    if (!gpu->core.wanted.metrics || core_phase(&gpu->core) == PHASE_INERT)
         return;
-    log = call_log_mine(&recorder->logs);
+    log = call_log_mine(&gpu->core.logs);
     if (!log || log->has_profiler_lock)
         return;
     busy = log->busy;
@@ -211,10 +207,9 @@ void profiling_forget(struct recorder *recorder, CUcontext context)
 
 /* ---- Stream captures ---- */
 
-void profiling_capture_begins(struct recorder *recorder)
+void profiling_capture_begins(struct profiling *profiling, struct gpu *gpu)
 {
-    struct profiling *profiling = &recorder->profiling;
-    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+    struct call_log *log = gpu->core.wanted.metrics ? call_log_mine(&gpu->core.logs) : NULL;
 
     if (!log || log->has_profiler_lock)
         return;
@@ -225,10 +220,10 @@ void profiling_capture_begins(struct recorder *recorder)
 /* ---- One launch ---- */
 
 /* CUPTI's id of the stream that the call names; 0 if unknown. */
-static uint32_t stream_of(struct recorder *recorder, const struct api_watch *watch,
-                          CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+static uint32_t stream_of(struct gpu *gpu, const struct api_watch *watch, CUpti_CallbackId cbid,
+                          const CUpti_CallbackData *data)
 {
-    bool per_thread = recorder->api.flags[MP_api_driver][cbid] & API_PER_THREAD;
+    bool per_thread = gpu->api.flags[MP_api_driver][cbid] & API_PER_THREAD;
     const char *arguments = data->functionParams;
     uintptr_t stream = 0;
     uint32_t id;
@@ -241,7 +236,7 @@ static uint32_t stream_of(struct recorder *recorder, const struct api_watch *wat
     } else if (arguments) {
         memcpy(&stream, arguments + (size_t)watch->stream * sizeof(stream), sizeof(stream));
     }
-    id = cupti_stream_id(&recorder->cupti, data->context, stream, per_thread);
+    id = cupti_stream_id(&gpu->cupti, data->context, stream, per_thread);
     return id == CUPTI_NO_STREAM ? 0 : id;
 }
 
@@ -259,13 +254,12 @@ static uint64_t count_launch(struct profiling *profiling, const char *kernel)
 }
 
 /* The session for this launch if it is to be profiled, else NULL. */
-static struct profiling_session *profiling_choose(struct recorder *recorder,
+static struct profiling_session *profiling_choose(struct profiling *profiling, struct gpu *gpu,
                                                   const CUpti_CallbackData *data, uint32_t stream)
 {
-    struct profiling *profiling = &recorder->profiling;
     const char *kernel = data->symbolName;
     uint64_t invocation = kernel ? count_launch(profiling, kernel) : 0;
-    struct profiling_session *session = find_session(recorder, data);
+    struct profiling_session *session = find_session(profiling, gpu, data);
 
     if (!session || !session->plan ||
         !kernel_filter_matches(&profiling->filter, data->contextUid, stream, kernel, invocation))
@@ -274,12 +268,12 @@ static struct profiling_session *profiling_choose(struct recorder *recorder,
 }
 
 /* Starts the counters for a launch that is to be profiled. */
-static void profiling_begin(struct recorder *recorder, const struct api_watch *watch,
-                            CUpti_CallbackId cbid, const CUpti_CallbackData *data, uint64_t enter)
+static void profiling_begin(struct profiling *profiling, struct gpu *gpu,
+                            const struct api_watch *watch, CUpti_CallbackId cbid,
+                            const CUpti_CallbackData *data, uint64_t enter)
 {
-    struct profiling *profiling = &recorder->profiling;
-    uint32_t stream = stream_of(recorder, watch, cbid, data);
-    struct profiling_session *session = profiling_choose(recorder, data, stream);
+    uint32_t stream = stream_of(gpu, watch, cbid, data);
+    struct profiling_session *session = profiling_choose(profiling, gpu, data, stream);
     struct profiled_launch *launch;
     struct mp_error error;
 
@@ -287,7 +281,7 @@ static void profiling_begin(struct recorder *recorder, const struct api_watch *w
         return;
     launch = profiled_new(session->plan, data->symbolName ? data->symbolName : "");
     if (!launch) {
-        atomic_fetch_add(&recorder->profiled.lost, 1);
+        atomic_fetch_add(&profiling->profiled.lost, 1);
         return;
     }
     launch->enter = enter;
@@ -303,13 +297,11 @@ static void profiling_begin(struct recorder *recorder, const struct api_watch *w
     profiling->running = session;
 }
 
-static bool is_on(struct recorder *recorder)
+static bool is_on(struct profiling *profiling, struct gpu *gpu)
 {
-    const struct profiling *profiling = &recorder->profiling;
-
-    return recorder_is_recording(recorder) && atomic_load(&recorder->cupti_state.enabled) &&
-           !atomic_load(&profiling->off) && atomic_load(&recorder->cuda.stream_captures) <= 0 &&
-           atomic_load(&recorder->cuda.capture_begins) <= 0;
+    return core_is_recording(&gpu->core) && atomic_load(&gpu->core.enabled) &&
+           !atomic_load(&profiling->off) && atomic_load(&gpu->cuda.stream_captures) <= 0 &&
+           atomic_load(&gpu->cuda.capture_begins) <= 0;
 }
 
 static void say_graph(struct profiling *profiling)
@@ -319,47 +311,43 @@ static void say_graph(struct profiling *profiling)
                     "graphs, or `ncu --graph-profiling node`");
 }
 
-void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
+void profiling_enter(struct profiling *profiling, struct gpu *gpu, const struct api_watch *watch,
                      CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
-    struct profiling *profiling = &recorder->profiling;
-    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+    struct call_log *log = gpu->core.wanted.metrics ? call_log_mine(&gpu->core.logs) : NULL;
     uint64_t enter;
 
     if (log && log->has_profiler_lock)
         log->inner_launches++;
-    if (!log || log->has_profiler_lock || log->busy || !is_on(recorder))
+    if (!log || log->has_profiler_lock || log->busy || !is_on(profiling, gpu))
         return;
     enter = mp_clock_now();
     log->busy = true; /* what CUPTI calls from here on is not the application's */
     log->has_profiler_lock = take_lock(profiling);
     if (log->has_profiler_lock && watch->role != API_ROLE_LAUNCH)
         say_graph(profiling);
-    else if (log->has_profiler_lock && is_on(recorder)) /* it may have ended meanwhile */
-        profiling_begin(recorder, watch, cbid, data, enter);
+    else if (log->has_profiler_lock && is_on(profiling, gpu)) /* it may have ended meanwhile */
+        profiling_begin(profiling, gpu, watch, cbid, data, enter);
     log->busy = log->has_profiler_lock && profiling->launch;
 }
 
 /* Gets back the buffers that CUPTI returns only at a forced flush. Synchronises first: the flush
  * would take the records of running work without their ends. */
-static void flush_sometimes(struct recorder *recorder, const struct profiling_session *session,
-                            uint32_t correlation)
+static void flush_sometimes(struct profiling *profiling, struct gpu *gpu,
+                            const struct profiling_session *session, uint32_t correlation)
 {
-    struct profiling *profiling = &recorder->profiling;
-
     if (session->plan->passes < 2 || ++profiling->unflushed < LAUNCHES_A_FLUSH ||
-        !recorder->driver.synchronize || !buffer_pool_is_low(&recorder->pool))
+        !gpu->driver.synchronize || !buffer_pool_is_low(&gpu->pool))
         return;
     profiling->unflushed = 0;
-    edges_note_read(&recorder->edges, correlation); /* not a call of the application */
-    recorder->driver.synchronize();
-    recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    own_calls_note(&gpu->core.logs.own, correlation); /* not a call of the application */
+    gpu->driver.synchronize();
+    gpu->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
 /* Stops the counters of the launch and hands its values to the writer. */
-static void profiling_end(struct recorder *recorder)
+static void profiling_end(struct profiling *profiling, struct gpu *gpu)
 {
-    struct profiling *profiling = &recorder->profiling;
     const struct profiling_session *session = profiling->running;
     struct profiled_launch *launch = profiling->launch;
     uint32_t correlation = launch->correlation;
@@ -380,15 +368,14 @@ static void profiling_end(struct recorder *recorder)
         free(launch); /* a failed launch has no range; that is no error */
         return;
     }
-    profiled_put(&recorder->profiled, launch);
-    work_wake(&recorder->work);
-    flush_sometimes(recorder, session, correlation);
+    profiled_put(&profiling->profiled, launch);
+    work_wake(&gpu->core.work);
+    flush_sometimes(profiling, gpu, session, correlation);
 }
 
-void profiling_leave(struct recorder *recorder)
+void profiling_leave(struct profiling *profiling, struct gpu *gpu)
 {
-    struct profiling *profiling = &recorder->profiling;
-    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+    struct call_log *log = gpu->core.wanted.metrics ? call_log_mine(&gpu->core.logs) : NULL;
 
     if (!log || !log->has_profiler_lock)
         return;
@@ -397,8 +384,8 @@ void profiling_leave(struct recorder *recorder)
         return;
     }
     /* A forked child may not call CUPTI. */
-    if (profiling->launch && recorder_phase(recorder) != PHASE_INERT)
-        profiling_end(recorder);
+    if (profiling->launch && core_phase(&gpu->core) != PHASE_INERT)
+        profiling_end(profiling, gpu);
     log->has_profiler_lock = false;
     log->busy = false;
     profiler_lock_release(&profiling->lock);

@@ -34,18 +34,18 @@
 #include "base/data/map.h"
 #include "base/settings/device_list.h"
 #include "base/settings/kernel_filter.h"
+#include "record/metrics/profiled.h"
 #include "record/metrics/profiler_api.h"
 #include "record/metrics/profiler_lock.h"
 
 struct api_watch;
 struct metric_plan;
-struct recorder;
+struct gpu;
 
 #define PROFILING_DEVICES 64u
 
 struct profiling {
     /* Written before recording begins, read-only afterwards. */
-    bool wanted;
     struct kernel_filter filter;
     struct device_list devices;
 
@@ -63,22 +63,24 @@ struct profiling {
     struct profiled_launch *launch;    /* ... which is this one, or NULL */
     unsigned unflushed;                /* launches of several passes since the last forced flush */
     _Atomic bool graph_was_said;       /* any thread */
+
+    struct profiled_store profiled; /* lock: profiled */
 };
 
 /* Reads the settings; a wrong one is said and switches metrics off. */
-void profiling_open(struct recorder *recorder);
+void profiling_open(struct profiling *profiling, struct gpu *gpu);
 
 /* A launch of a kernel or a graph on the calling thread, at ENTER and at EXIT. Launches inside a
  * launch count as part of it. profiling_leave must be called in every phase. */
-void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
+void profiling_enter(struct profiling *profiling, struct gpu *gpu, const struct api_watch *watch,
                      CUpti_CallbackId cbid, const CUpti_CallbackData *data);
-void profiling_leave(struct recorder *recorder);
+void profiling_leave(struct profiling *profiling, struct gpu *gpu);
 
-/* A stream capture is about to begin, and counts in recorder.cuda.capture_begins: waits for the
+/* A stream capture is about to begin, and counts in gpu->cuda.capture_begins: waits for the
  * launch that is being profiled. */
-void profiling_capture_begins(struct recorder *recorder);
+void profiling_capture_begins(struct profiling *profiling, struct gpu *gpu);
 
 /* The context is about to be destroyed. */
-void profiling_forget(struct recorder *recorder, CUcontext context);
+void profiling_forget(struct profiling *profiling, struct gpu *gpu, CUcontext context);
 
 #endif

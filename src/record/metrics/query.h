@@ -13,9 +13,10 @@
 
 #include <cuda.h>
 
-struct recorder;
+struct gpu;
+struct profiling;
 
 /* Asks the device of the current context. */
-void metric_query_ask(struct recorder *recorder, CUcontext context);
+void metric_query_ask(struct profiling *profiling, struct gpu *gpu, CUcontext context);
 
 #endif

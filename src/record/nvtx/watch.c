@@ -208,16 +208,16 @@ static uint64_t range_begins(void)
 {
     atomic_fetch_add(&watch.open, 1);
     if (watch.calls.begin)
-        watch.calls.begin(watch.calls.recorder);
+        watch.calls.begin(watch.calls.context);
     return watch.calls.lasted ? mp_clock_now() : 1;
 }
 
 static void range_ends(uint64_t since)
 {
     if (watch.calls.lasted)
-        watch.calls.lasted(watch.calls.recorder, since, mp_clock_now());
+        watch.calls.lasted(watch.calls.context, since, mp_clock_now());
     if (atomic_fetch_sub(&watch.open, 1) == 1 && watch.calls.end)
-        watch.calls.end(watch.calls.recorder);
+        watch.calls.end(watch.calls.context);
 }
 
 /* The ranges that the thread has not popped end with it: nobody else can pop them. A range that

@@ -17,17 +17,15 @@
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 
-struct recorder;
-
 struct nvtx_watch_calls {
     /* NAME[@DOMAIN], which must stay valid. NULL: each outermost push of a thread in the default
      * domain, whatever its name. */
     const char *name;
-    void (*begin)(struct recorder *);
-    void (*end)(struct recorder *);
+    void (*begin)(void *context);
+    void (*end)(void *context);
     /* A single range of the name has ended, whatever the others do. Times are the trace's. */
-    void (*lasted)(struct recorder *, uint64_t since, uint64_t until);
-    struct recorder *recorder;
+    void (*lasted)(void *context, uint64_t since, uint64_t until);
+    void *context;
 };
 
 /* Starts watching. `begin`, `end` and `lasted` may be NULL. Once, before NVTX is initialised. */

@@ -1,11 +1,11 @@
 /* Looks for the device runtime's launch function among the names of device code. */
 #include "record/places/device_code.h"
 
+#include <cupti.h>
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
-
-#include "record/core/state.h"
 
 #include "base/poison.h"
 
@@ -45,12 +45,12 @@ bool device_code_launches(const void *cubin, size_t bytes)
     return false;
 }
 
-void device_code_loaded(struct recorder *recorder, const void *descriptor)
+void device_code_loaded(_Atomic uint64_t *launchers, const void *descriptor)
 {
     const CUpti_ModuleResourceData *module = descriptor;
 
     if (module && module->pCubin && device_code_launches(module->pCubin, module->cubinSize))
-        atomic_fetch_add(&recorder->cuda.device_launchers, 1);
+        atomic_fetch_add(launchers, 1);
 }
 
 /* The first object is the program. Only what is mapped without write permission can be code. */
@@ -67,11 +67,11 @@ static int look_into_program(struct dl_phdr_info *info, size_t size, void *found
     return 1;
 }
 
-void device_code_find(struct recorder *recorder)
+void device_code_find(_Atomic uint64_t *launchers)
 {
     bool found = false;
 
     dl_iterate_phdr(look_into_program, &found);
     if (found)
-        atomic_fetch_add(&recorder->cuda.device_launchers, 1);
+        atomic_fetch_add(launchers, 1);
 }

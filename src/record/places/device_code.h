@@ -8,18 +8,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-struct recorder;
+#include <stdint.h>
 
 /* Whether an ELF image of device code has kernels that launch kernels. It is read within `bytes`;
  * what is no ELF image has none. */
 bool device_code_launches(const void *cubin, size_t bytes);
 
-/* A module was loaded: CUPTI's CUpti_ModuleResourceData. Any thread. */
-void device_code_loaded(struct recorder *recorder, const void *descriptor);
+/* A module was loaded: CUPTI's CUpti_ModuleResourceData. Counts it in `launchers`, if it launches.
+ * Any thread. */
+void device_code_loaded(_Atomic uint64_t *launchers, const void *descriptor);
 
 /* CUPTI comes late, so modules may be loaded already: looks into the program's own file instead,
  * where nvlink leaves the linked code uncompressed. Shared libraries are not looked into. */
-void device_code_find(struct recorder *recorder);
+void device_code_find(_Atomic uint64_t *launchers);
 
 #endif

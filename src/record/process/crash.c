@@ -14,7 +14,7 @@
 
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -38,7 +38,7 @@ static void await_writer(struct recorder *recorder)
     uint32_t state;
 
     while ((state = atomic_load(&crash->state)) != CRASH_DONE &&
-           recorder_phase(recorder) != PHASE_INERT && mp_monotonic_ms() < until)
+           core_phase(&recorder->gpu.core) != PHASE_INERT && mp_monotonic_ms() < until)
         syscall(SYS_futex, &crash->state, FUTEX_WAIT_PRIVATE, state, &look, NULL, 0);
 }
 
@@ -55,12 +55,14 @@ static void have_it_written(struct recorder *recorder, int number)
 {
     int expected = 0;
 
-    if (!recorder_is_of_process(recorder) || recorder_phase(recorder) < PHASE_RECORDING ||
-        recorder_phase(recorder) == PHASE_INERT || pthread_equal(pthread_self(), recorder->writer))
+    if (!core_is_of_process(&recorder->gpu.core) ||
+        core_phase(&recorder->gpu.core) < PHASE_RECORDING ||
+        core_phase(&recorder->gpu.core) == PHASE_INERT ||
+        pthread_equal(pthread_self(), recorder->writer))
         return;
     if (atomic_compare_exchange_strong(&recorder->crash.number, &expected, number)) {
         atomic_store(&recorder->crash.state, CRASH_ASKED);
-        work_wake(&recorder->work);
+        work_wake(&recorder->gpu.core.work);
         await_writer(recorder);
     } else {
         await_writer(recorder);
@@ -143,7 +145,7 @@ void crash_serve(struct recorder *recorder)
     if (atomic_load(&crash->state) != CRASH_ASKED)
         return;
     set_state(crash, CRASH_WRITING);
-    atomic_store(&recorder->flusher.forced, true);
+    atomic_store(&recorder->gpu.flusher.forced, true);
     flight_write_for(recorder, crash_name_of(atomic_load(&crash->number)));
     set_state(crash, CRASH_DONE);
 }

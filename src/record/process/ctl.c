@@ -13,7 +13,7 @@
 #include "base/settings/time_limits.h"
 #include "base/text/units.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 #include "record/ranges/range.h"
 
 #include "base/poison.h"
@@ -126,7 +126,7 @@ static const char *dump(struct recorder *recorder, char *text, size_t size)
 
     if (recorder->flight.on)
         return flight_write(recorder, &trigger, text, size) ? MP_CTL_OK : MP_CTL_NO;
-    recording_gather(recorder, mp_time_limit_ms(MP_TIME_CTL_DUMP));
+    recording_gather(&recorder->recording, mp_time_limit_ms(MP_TIME_CTL_DUMP));
     recording_round(&recorder->recording);
     recording_flush(&recorder->recording);
     describe_file(recorder, text, size);
@@ -164,7 +164,7 @@ static const char *where(struct recorder *recorder, char *text, size_t size)
 
 static const char *answer(struct recorder *recorder, const char *request, char *text, size_t size)
 {
-    if (!recorder_is_recording(recorder)) {
+    if (!core_is_recording(&recorder->gpu.core)) {
         snprintf(text, size, "it is just starting or ending");
         return MP_CTL_NO;
     }

@@ -6,11 +6,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "record/core/state.h"
 #include "record/flight/file.h"
 #include "record/nvtx/nvtx.h"
 #include "record/process/crash.h"
 #include "record/process/ctl.h"
+#include "record/process/recorder.h"
 #include "record/process/signals.h"
 
 #include "base/poison.h"
@@ -22,22 +22,22 @@ static void in_child(void)
 {
     struct recorder *recorder = mp_recorder;
 
-    if (recorder_phase(recorder) == PHASE_IDLE) {
+    if (core_phase(&recorder->gpu.core) == PHASE_IDLE) {
         mp_nvtx_child_begins_anew();
         return;
     }
     mp_nvtx_child_after_fork();
-    waits_stop(recorder);
+    waits_stop(&recorder->waits);
     signals_reset();
-    gaps_reset(recorder);
+    gaps_reset(&recorder->stacks);
     crash_reset();
-    if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))
+    if (core_phase(&recorder->gpu.core) != PHASE_INERT && output_is_open(&recorder->output))
         close(recorder->output.fd);
-    if (recorder_phase(recorder) != PHASE_INERT) {
+    if (core_phase(&recorder->gpu.core) != PHASE_INERT) {
         flight_file_close(&recorder->output);
         ctl_close(&recorder->ctl);
     }
-    atomic_store(&recorder->phase, PHASE_INERT);
+    atomic_store(&recorder->gpu.core.phase, PHASE_INERT);
 }
 
 static void register_fork_handler(void)

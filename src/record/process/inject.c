@@ -22,17 +22,18 @@
 #include "base/text/strings.h"
 #include "record/api/quirks.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/core/thread.h"
 #include "record/cupti/subscriber.h"
 #include "record/graphs/graphs.h"
 #include "record/nccl/plugin.h"
 #include "record/nvtx/nvtx.h"
+#include "record/process/callbacks.h"
 #include "record/process/fork.h"
-#include "record/process/jobs.h"
 #include "record/process/lifecycle.h"
+#include "record/process/recorder.h"
 #include "record/process/signals.h"
 #include "record/process/writer_thread.h"
+#include "record/ranges/switch.h"
 
 #include "base/poison.h"
 
@@ -83,16 +84,17 @@ static uint32_t current_device(void)
 {
     CUdevice device;
 
-    if (recorder_phase(mp_recorder) < PHASE_RECORDING || !mp_recorder->driver.get_device ||
-        mp_recorder->driver.get_device(&device) != CUDA_SUCCESS || device < 0)
+    if (core_phase(&mp_recorder->gpu.core) < PHASE_RECORDING ||
+        !mp_recorder->gpu.driver.get_device ||
+        mp_recorder->gpu.driver.get_device(&device) != CUDA_SUCCESS || device < 0)
         return NCCL_UNKNOWN;
     return (uint32_t)device;
 }
 
 static void keep_launches(void)
 {
-    if (recorder_is_recording(mp_recorder) && attach_is_done(mp_recorder))
-        overlaps_stay(mp_recorder);
+    if (core_is_recording(&mp_recorder->gpu.core) && attach_is_done(&mp_recorder->gpu))
+        subscriber_keep_overlaps(&mp_recorder->gpu);
 }
 
 static void read_settings(void)
@@ -101,24 +103,25 @@ static void read_settings(void)
     struct mp_error error;
 
     /* Read twice, so that errors are reported at the level that MINIPROF_LOG asks for. */
-    mp_config_from_environment(&recorder->config, NULL, NULL);
-    mp_log_set_level(has_no_stderr() ? MP_LOG_NONE : mp_config_log_level(&recorder->config));
-    mp_config_from_environment(&recorder->config, report_setting, NULL);
+    mp_config_from_environment(&recorder->gpu.core.config, NULL, NULL);
+    mp_log_set_level(has_no_stderr() ? MP_LOG_NONE
+                                     : mp_config_log_level(&recorder->gpu.core.config));
+    mp_config_from_environment(&recorder->gpu.core.config, report_setting, NULL);
     mp_config_report_unknown(report_setting, NULL);
     if (mp_time_limits_read(&error) != MP_OK)
         report_setting(NULL, &error);
-    jobs_register(recorder);
-    recorder->wanted.nothing = is_privileged() || find_parent(&recorder->config) != 0;
-    nccl_plugin_open(&(struct nccl_plugin_calls){.off = recorder->wanted.nothing ||
-                                                        recorder->config.nccl != MP_NCCL_ON ||
-                                                        recorder->config.nvtx != MP_SWITCH_ON,
-                                                 .device = current_device,
-                                                 .first_comm = keep_launches});
+    recorder->gpu.core.wanted.nothing =
+        is_privileged() || find_parent(&recorder->gpu.core.config) != 0;
+    nccl_plugin_open(&(struct nccl_plugin_calls){
+        .off = recorder->gpu.core.wanted.nothing || recorder->gpu.core.config.nccl != MP_NCCL_ON ||
+               recorder->gpu.core.config.nvtx != MP_SWITCH_ON,
+        .device = current_device,
+        .first_comm = keep_launches});
     flight_configure(recorder);
     range_configure(recorder);
     baseline_configure(recorder);
-    atomic_store(&recorder->cupti_state.calls_by_callback,
-                 recorder->ranges.lazy || recorder->baseline.wanted);
+    atomic_store(&recorder->gpu.cupti_state.calls_by_callback,
+                 recorder->gpu.core.wanted.lazy || recorder->gpu.core.wanted.baseline);
     fork_watch();
 }
 
@@ -134,8 +137,8 @@ static void settings_once(void)
 /* Whether NVTX's events are recorded, or its ranges are capture ranges or steps. */
 static bool wants_nvtx(const struct recorder *recorder)
 {
-    return recorder->config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx ||
-           recorder->flight.by_step || recorder->baseline.wanted;
+    return recorder->gpu.core.config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx ||
+           recorder->flight.by_step || recorder->gpu.core.wanted.baseline;
 }
 
 /* Compares files, not paths, since the loader does so too. */
@@ -187,7 +190,8 @@ static void offer_nccl(const struct recorder *recorder)
 {
     Dl_info self;
 
-    if (recorder->config.nccl == MP_NCCL_ON && recorder->config.nvtx == MP_SWITCH_ON &&
+    if (recorder->gpu.core.config.nccl == MP_NCCL_ON &&
+        recorder->gpu.core.config.nvtx == MP_SWITCH_ON &&
         dladdr((const void *)mp_recorder, &self) && self.dli_fname)
         set_variable("NCCL_PROFILER_PLUGIN", self.dli_fname, false,
                      "NCCL's operations are known by NVTX alone");
@@ -198,9 +202,9 @@ static void mark_children(const struct recorder *recorder)
 {
     char text[16];
 
-    if (recorder->config.children == MP_SWITCH_ON)
+    if (recorder->gpu.core.config.children == MP_SWITCH_ON)
         return;
-    snprintf(text, sizeof(text), "%d", (int)recorder->pid);
+    snprintf(text, sizeof(text), "%d", (int)recorder->gpu.core.pid);
     set_variable(MP_CONFIG_PARENT, text, true, "its children are recorded too");
 }
 
@@ -208,33 +212,37 @@ static void mark_children(const struct recorder *recorder)
 
 static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *error)
 {
-    driver_api_load(&recorder->driver);
-    MP_TRY(cupti_api_load(&recorder->cupti, &recorder->driver, recorder->config.cupti, error));
-    mp_log_info("CUPTI %u from '%s', driver %d", recorder->cupti.version, recorder->cupti.path,
-                recorder->driver.version);
-    quirks_tell(recorder->cupti.version);
-    api_set_resolve(&recorder->api, &recorder->cupti, &recorder->config);
-    graphs_open(recorder);
-    host_functions_open(recorder);
+    driver_api_load(&recorder->gpu.driver);
+    MP_TRY(cupti_api_load(&recorder->gpu.cupti, &recorder->gpu.driver,
+                          recorder->gpu.core.config.cupti, error));
+    mp_log_info("CUPTI %u from '%s', driver %d", recorder->gpu.cupti.version,
+                recorder->gpu.cupti.path, recorder->gpu.driver.version);
+    quirks_tell(recorder->gpu.cupti.version);
+    api_set_resolve(&recorder->gpu.api, &recorder->gpu.cupti, &recorder->gpu.core.config);
+    graphs_open(&recorder->gpu);
+    host_functions_open(&recorder->gpu);
     return MP_OK;
 }
 
 static enum mp_status inject_make_room(struct recorder *recorder, struct mp_error *error)
 {
-    bool null_allowed = !quirk_is_in(QUIRK_no_null_buffer, recorder->cupti.version);
+    bool null_allowed = !quirk_is_in(QUIRK_no_null_buffer, recorder->gpu.cupti.version);
 
-    if (buffer_pool_open(&recorder->pool, recorder->config.buffer_mb, null_allowed) != MP_OK)
+    if (buffer_pool_open(&recorder->gpu.pool, recorder->gpu.core.config.buffer_mb, null_allowed) !=
+        MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",
-                            recorder->config.buffer_mb);
-    edges_open(&recorder->edges);
-    host_nodes_open(&recorder->host_nodes);
-    graphs_make_room(recorder);
-    profiling_open(recorder);
-    sampling_open(recorder);
-    stacks_open(recorder);
-    gaps_open(recorder);
-    if (work_queue_open(&recorder->work, buffer_pool_max(&recorder->pool)) != MP_OK ||
-        call_logs_open(&recorder->logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
+                            recorder->gpu.core.config.buffer_mb);
+    edges_open(&recorder->graphs.edges);
+    host_nodes_open(&recorder->graphs.host_nodes);
+    graphs_make_room(&recorder->graphs, &recorder->gpu);
+    profiling_open(&recorder->profiling, &recorder->gpu);
+    sampling_open(&recorder->sampling, &recorder->gpu);
+    stacks_open(&recorder->stacks, &recorder->gpu.core);
+    if (recorder->gpu.core.config.stacks != MP_STACKS_OFF)
+        (void)overlaps_stay(&recorder->gpu.overlaps);
+    gaps_open(&recorder->stacks, &recorder->gpu.core);
+    if (work_queue_open(&recorder->gpu.core.work, buffer_pool_max(&recorder->gpu.pool)) != MP_OK ||
+        call_logs_open(&recorder->gpu.core.logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory or descriptors to start");
     return MP_OK;
 }
@@ -264,33 +272,37 @@ static enum mp_status begin_recording(struct recorder *recorder, struct mp_write
 {
     struct recording *recording = &recorder->recording;
 
-    recording->flight = recorder->flight.on ? &recorder->flight : NULL;
+    recording->flight = recorder->flight.on ? &recorder->flight.notes : NULL;
     recording->path = recorder->output.path;
-    recording->pool = &recorder->pool;
-    recording->queue = &recorder->work;
-    recording->logs = &recorder->logs;
+    recording->pool = &recorder->gpu.pool;
+    recording->queue = &recorder->gpu.core.work;
+    recording->logs = &recorder->gpu.core.logs;
     recording->waits = &recorder->waits;
-    recording->edges = &recorder->edges;
-    recording->profiled = &recorder->profiled;
+    recording->edges = &recorder->graphs.edges;
+    recording->profiled = &recorder->profiling.profiled;
     recording->samples = &recorder->sampling.store;
-    recording->recorder = recorder;
-    recording->paths_lost = &recorder->origins.lost;
-    recording->device_graphs = &recorder->cuda.device_graphs;
-    recording->conditional_graphs = &recorder->cuda.conditional_graphs;
-    recording->device_launchers = &recorder->cuda.device_launchers;
-    recording->paths_wanted = recorder->wanted.paths;
-    recording->metrics = recorder->profiling.wanted;
-    recording->collectives.off = recorder->config.nccl == MP_NCCL_OFF;
-    recording->follows = recorder->config.gpu == MP_SWITCH_ON;
-    if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
-                       recorder->config.capture.choice,
-                       recorder->ranges.at_once && !recorder->config.delay) != MP_OK ||
+    recording->gpu = &recorder->gpu;
+    recording->stacks = &recorder->stacks;
+    recording->host_nodes = &recorder->graphs.host_nodes;
+    recording->step_names = recorder->baseline.names;
+    recording->paths_lost = &recorder->graphs.origins.lost;
+    recording->device_graphs = &recorder->gpu.cuda.device_graphs;
+    recording->conditional_graphs = &recorder->gpu.cuda.conditional_graphs;
+    recording->device_launchers = &recorder->gpu.cuda.device_launchers;
+    recording->paths_wanted = recorder->gpu.core.wanted.paths;
+    recording->metrics = recorder->gpu.core.wanted.metrics;
+    recording->collectives.off = recorder->gpu.core.config.nccl == MP_NCCL_OFF;
+    recording->follows = recorder->gpu.core.config.gpu == MP_SWITCH_ON;
+    if (recording_open(recording, writer, &recorder->gpu.cupti, &recorder->gpu.api,
+                       recorder->gpu.core.config.capture.choice,
+                       recorder->ranges.at_once && !recorder->gpu.core.config.delay) != MP_OK ||
         flusher_start(recorder) != MP_OK || writer_thread_start(recorder) != MP_OK) {
-        flusher_stop(&recorder->flusher);
+        flusher_stop(&recorder->gpu.flusher);
         recording_close(recording);
         remove_file(recorder, writer);
         return mp_error_set(error, MP_ERR_MEMORY, "no memory or thread to start");
     }
+    recorder->gpu.core.begin_time = recording->begin_time;
     return MP_OK;
 }
 
@@ -303,27 +315,67 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
 
     MP_TRY(find_cupti(recorder, error));
     /* The kernel's time is not that of a virtual clock. */
-    recorder->wanted.time = recorder->config.waits == MP_SWITCH_ON && !mp_clock_is_virtual();
+    recorder->gpu.core.wanted.time =
+        recorder->gpu.core.config.waits == MP_SWITCH_ON && !mp_clock_is_virtual();
     MP_TRY(inject_make_room(recorder, error));
     MP_TRY(open_file(recorder, &writer, error));
-    attach_configure(recorder);
-    status = attach_at_start(recorder, error);
+    attach_configure(&recorder->gpu, &(struct attach_calls){callbacks_take, recorder});
+    status = attach_at_start(&recorder->gpu, error);
     if (status != MP_OK) {
         remove_file(recorder, writer);
         return status;
     }
     status = begin_recording(recorder, writer, error);
-    if (status != MP_OK && attach_is_done(recorder))
-        subscriber_close(recorder);
+    if (status != MP_OK && attach_is_done(&recorder->gpu))
+        subscriber_close(&recorder->gpu);
     return status;
 }
+
+/* ---- Calls that the preloaded library tells of ---- */
+
+static void attach_switch(struct gpu *gpu)
+{
+    attach_now(gpu);
+    lifecycle_at_exit_again(mp_recorder);
+}
+
+/* A capture that fails to begin counts as under way for good: then we look no more. */
+static void count_captures(struct gpu *gpu, enum mp_preload_call call)
+{
+    if (call == MP_PRELOAD_CAPTURE) {
+        atomic_fetch_add(&gpu->cuda.captures_told, 1);
+        contexts_await_breakers(gpu);
+    } else if (call == MP_PRELOAD_CAPTURED) {
+        atomic_fetch_sub(&gpu->cuda.captures_told, 1);
+    }
+}
+
+static void before_call(enum mp_preload_call call)
+{
+    struct gpu *gpu = &mp_recorder->gpu;
+    bool makes_graph = call == MP_PRELOAD_GRAPH || call == MP_PRELOAD_CAPTURE;
+    bool is_of_profiler = call == MP_PRELOAD_PROFILER || call == MP_PRELOAD_STOP;
+    bool attaches = makes_graph ? gpu->attach.when == MP_ATTACH_GRAPH
+                                : call == MP_PRELOAD_PROFILER && gpu->core.wanted.by_profiler;
+
+    if (makes_graph)
+        atomic_store(&gpu->cuda.graph_met, true);
+    if (core_is_recording(&gpu->core) && attaches && !attach_is_done(gpu))
+        range_switch(gpu, attach_switch);
+    count_captures(gpu, call);
+    if (is_of_profiler && core_is_recording(&gpu->core) &&
+        atomic_load(&gpu->cupti_state.callbacks_taken))
+        range_profiler_call(mp_recorder, call == MP_PRELOAD_PROFILER);
+}
+
+/* ---- Recording begins ---- */
 
 /* What SIGUSR2 means, as a request of `miniprof ctl`; NULL: nothing. */
 static const char *meaning_of_usr2(const struct recorder *recorder)
 {
     if (recorder->flight.on)
         return "dump";
-    return recorder->config.capture.choice == MP_CAPTURE_OFF && !recorder->ranges.scheduled
+    return recorder->gpu.core.config.capture.choice == MP_CAPTURE_OFF && !recorder->ranges.scheduled
                ? "start"
                : NULL;
 }
@@ -331,13 +383,19 @@ static const char *meaning_of_usr2(const struct recorder *recorder)
 /* From here on callbacks do their work. */
 static void go(struct recorder *recorder)
 {
-    atomic_store(&recorder->cupti_state.flush_allowed, true);
-    atomic_store(&recorder->phase, PHASE_RECORDING);
+    const struct attach *attach = &recorder->gpu.attach;
+
+    atomic_store(&recorder->gpu.cupti_state.flush_allowed, true);
+    atomic_store(&recorder->gpu.core.phase, PHASE_RECORDING);
     signals_open(meaning_of_usr2(recorder));
     if (recorder->flight.on)
         crash_open();
-    mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
-    attach_go(recorder);
+    mp_nvtx_set_recording(recorder->gpu.core.config.nvtx == MP_SWITCH_ON);
+    waits_ask(&recorder->waits, &recorder->stacks, &recorder->gpu.core, attach->preload,
+              (uintptr_t)recorder->gpu.cupti.flush_all);
+    if (attach_needs_preload(&recorder->gpu))
+        atomic_store(&attach->preload->before, before_call);
+    attach_go(&recorder->gpu);
     range_go(recorder);
 }
 
@@ -356,13 +414,13 @@ int InitializeInjection(void)
     struct mp_error error;
 
     settings_once();
-    if (!atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_STARTING))
+    if (!atomic_compare_exchange_strong(&recorder->gpu.core.phase, &expected, PHASE_STARTING))
         return 1;
-    if (recorder->wanted.nothing) {
-        atomic_store(&recorder->phase, PHASE_INERT);
+    if (recorder->gpu.core.wanted.nothing) {
+        atomic_store(&recorder->gpu.core.phase, PHASE_INERT);
         return 1;
     }
-    recorder->pid = mp_process_id();
+    recorder->gpu.core.pid = mp_process_id();
     recorder->output.fd = -1;
     recorder->output.folder = -1;
     settle_in();
@@ -374,7 +432,7 @@ int InitializeInjection(void)
         forget_lookups();
         return 1;
     }
-    atomic_store(&recorder->phase, PHASE_INERT);
+    atomic_store(&recorder->gpu.core.phase, PHASE_INERT);
     mp_nvtx_set_recording(false);
     forget_lookups();
     mp_log_error("%s: nothing is recorded", error.text);
@@ -386,8 +444,8 @@ int InitializeInjection(void)
 static bool nvtx_is_wanted(struct recorder *recorder)
 {
     settings_once();
-    return wants_nvtx(recorder) && !recorder->wanted.nothing &&
-           recorder_phase(recorder) != PHASE_INERT;
+    return wants_nvtx(recorder) && !recorder->gpu.core.wanted.nothing &&
+           core_phase(&recorder->gpu.core) != PHASE_INERT;
 }
 
 /* If NVTX comes before CUDA, its events wait for the recorder. They are taken outside of capture
@@ -398,7 +456,8 @@ static int take_over(unsigned version, void *get_export_table)
 
     if (!nvtx_is_wanted(recorder) || !mp_nvtx_initialize(version, get_export_table))
         return 0;
-    if (recorder->config.nvtx == MP_SWITCH_ON && recorder_phase(recorder) < PHASE_RECORDING)
+    if (recorder->gpu.core.config.nvtx == MP_SWITCH_ON &&
+        core_phase(&recorder->gpu.core) < PHASE_RECORDING)
         mp_nvtx_set_recording(true);
     return 1;
 }

@@ -16,10 +16,10 @@
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/sanitizer.h"
-#include "record/core/state.h"
 #include "record/core/thread.h"
 #include "record/cupti/flush.h"
 #include "record/nvtx/nvtx.h"
+#include "record/process/recorder.h"
 #include "record/process/signals.h"
 
 #include "base/poison.h"
@@ -101,35 +101,35 @@ static void await_contexts(struct recorder *recorder)
     CUcontext items[MAX_CONTEXTS_HELD];
     uint32_t count;
 
-    if (atomic_load(&recorder->cupti_state.callbacks_taken))
-        attach_find_contexts(recorder);
-    count = copy_contexts(&recorder->cuda.contexts, items);
-    if (contexts_can_be_watched(&recorder->driver))
-        atomic_store(
-            &recorder->cuda.busy_at_end,
-            !contexts_become_idle(recorder, items, count, mp_time_limit_ns(MP_TIME_LAST_IDLE)));
-    else if (atomic_load(&recorder->cuda.stream_captures) == 0)
+    if (atomic_load(&recorder->gpu.cupti_state.callbacks_taken))
+        attach_find_contexts(&recorder->gpu);
+    count = copy_contexts(&recorder->gpu.cuda.contexts, items);
+    if (contexts_can_be_watched(&recorder->gpu.driver))
+        atomic_store(&recorder->gpu.cuda.busy_at_end,
+                     !contexts_become_idle(&recorder->gpu, items, count,
+                                           mp_time_limit_ns(MP_TIME_LAST_IDLE)));
+    else if (atomic_load(&recorder->gpu.cuda.stream_captures) == 0)
         for (uint32_t i = 0; i < count; i++)
-            synchronize(&recorder->driver, items[i]);
+            synchronize(&recorder->gpu.driver, items[i]);
 }
 
 /* From here on nothing is taken. */
 static void stop_taking(struct recorder *recorder)
 {
     /* Before the last flush asks the contexts: these calls are not the application's. */
-    work_put(&recorder->work,
+    work_put(&recorder->gpu.core.work,
              &(struct work){.kind = WORK_LAST, .time = atomic_load(&recorder->ending.end_time)});
     mp_nvtx_set_recording(false);
-    waits_stop(recorder);
-    if (recorder->gaps.period)
-        gaps_stop(recorder);
+    waits_stop(&recorder->waits);
+    if (recorder->stacks.gaps.period)
+        gaps_stop(&recorder->stacks);
 }
 
 /* A CUPTI that never asked for a buffer has nothing to give. It may not even be initialised, and a
  * flush then deadlocks (seen in wprof). */
 static bool has_records(const struct recorder *recorder)
 {
-    return atomic_load(&recorder->pool.requested) != 0;
+    return atomic_load(&recorder->gpu.pool.requested) != 0;
 }
 
 static void *last_flush_main(void *argument)
@@ -141,13 +141,13 @@ static void *last_flush_main(void *argument)
     if (has_records(recorder)) {
         earlier_end(recorder);
         await_contexts(recorder);
-        sampling_finish(recorder);
-        recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-        flush_count_drops(recorder);
-        activity_claim_drops(recorder);
+        sampling_finish(&recorder->sampling);
+        recorder->gpu.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+        flush_count_drops(&recorder->gpu);
+        activity_claim_drops(&recorder->gpu);
     }
     announce(&recorder->ending, &recorder->ending.flushed);
-    work_wake(&recorder->work); /* the writer, if it is the one that waits */
+    work_wake(&recorder->gpu.core.work); /* the writer, if it is the one that waits */
     return NULL;
 }
 
@@ -155,25 +155,26 @@ static bool start_last_flush(struct recorder *recorder)
 {
     pthread_t thread;
 
-    return thread_start(&recorder->threads, &thread, 0, last_flush_main, recorder) == MP_OK;
+    return thread_start(&recorder->gpu.core.threads, &thread, 0, last_flush_main, recorder) ==
+           MP_OK;
 }
 
-/* Waits for the last flush while `take` takes what comes, or waits a moment if nothing does. */
-static bool await_taking(struct recorder *recorder, void (*take)(struct recorder *recorder))
+/* Waits for the last flush and takes what comes meanwhile. */
+static bool await_taking(struct recorder *recorder)
 {
     int64_t limit = mp_monotonic_ms() + mp_time_limit_ms(MP_TIME_LAST_FLUSH);
     struct ending *ending = &recorder->ending;
 
     while (mp_monotonic_ms() < limit && !await(ending, &ending->flushed, 0) &&
            !atomic_load(&ending->abandoned))
-        take(recorder);
+        recording_take_next(&recorder->recording);
     return await(ending, &ending->flushed, 0);
 }
 
-static void give_up(struct ending *ending, const char *why)
+static void give_up(struct recorder *recorder, const char *why)
 {
     mp_log_warn("%s", why);
-    atomic_fetch_add(&ending->forced_exits, 1);
+    atomic_fetch_add(&recorder->gpu.cupti_state.forced_exits, 1);
 }
 
 /* Begins the end; whether there is a last flush to wait for. */
@@ -181,30 +182,30 @@ static bool begin_flush(struct recorder *recorder)
 {
     struct ending *ending = &recorder->ending;
 
-    atomic_store(&recorder->cupti_state.flush_allowed, false);
+    atomic_store(&recorder->gpu.cupti_state.flush_allowed, false);
     atomic_store(&ending->end_time, mp_clock_now());
     if (start_last_flush(recorder))
         return true;
     stop_taking(recorder);
     if (has_records(recorder))
-        give_up(ending, "no thread for the last flush: the last records are missing");
+        give_up(recorder, "no thread for the last flush: the last records are missing");
     return false;
 }
 
-static void give_up_late(struct ending *ending)
+static void give_up_late(struct recorder *recorder)
 {
     char why[96];
 
     snprintf(why, sizeof(why), "the last flush takes over %g s: the last records are missing",
              mp_time_limit_seconds(MP_TIME_LAST_FLUSH));
-    give_up(ending, why);
+    give_up(recorder, why);
 }
 
-void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder))
+void lifecycle_flush(struct recorder *recorder)
 {
-    if (begin_flush(recorder) && !await_taking(recorder, take) &&
+    if (begin_flush(recorder) && !await_taking(recorder) &&
         !atomic_load(&recorder->ending.abandoned))
-        give_up_late(&recorder->ending);
+        give_up_late(recorder);
 }
 
 /* ---- Exit ---- */
@@ -213,12 +214,12 @@ bool lifecycle_claim_end(struct recorder *recorder)
 {
     int expected = PHASE_RECORDING;
 
-    return atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_FINISHING);
+    return atomic_compare_exchange_strong(&recorder->gpu.core.phase, &expected, PHASE_FINISHING);
 }
 
 void lifecycle_closed(struct recorder *recorder)
 {
-    atomic_store(&recorder->phase, PHASE_INERT);
+    atomic_store(&recorder->gpu.core.phase, PHASE_INERT);
     announce(&recorder->ending, &recorder->ending.flushed); /* or there was no last flush */
     announce(&recorder->ending, &recorder->ending.closed);
 }
@@ -233,12 +234,12 @@ static void finish_in_handler(struct recorder *recorder)
     struct ending *ending = &recorder->ending;
 
     atomic_store(&ending->in_handler, true);
-    work_wake(&recorder->work);
+    work_wake(&recorder->gpu.core.work);
     if (!await_in_handler(ending, &ending->flushed, mp_time_limit_ns(MP_TIME_LAST_FLUSH))) {
-        give_up(ending, "exit in a signal handler, which interrupted a call of CUDA: the last "
-                        "records may be missing");
+        give_up(recorder, "exit in a signal handler, which interrupted a call of CUDA: the last "
+                          "records may be missing");
         atomic_store(&ending->abandoned, true);
-        work_wake(&recorder->work);
+        work_wake(&recorder->gpu.core.work);
     }
     if (!await_in_handler(ending, &ending->closed, mp_time_limit_ns(MP_TIME_FILE_CLOSE)))
         mp_log_warn("'%s' could not be completed: the code that the signal interrupted holds a "
@@ -254,9 +255,9 @@ static void finish(struct recorder *recorder)
     if (lifecycle_claim_end(recorder)) {
         if (begin_flush(recorder) &&
             !await(ending, &ending->flushed, mp_time_limit_ns(MP_TIME_LAST_FLUSH)))
-            give_up_late(ending);
+            give_up_late(recorder);
         atomic_store(&ending->stop, true);
-        work_wake(&recorder->work);
+        work_wake(&recorder->gpu.core.work);
     } else {
         limit += mp_time_limit_ns(MP_TIME_LAST_FLUSH);
     }
@@ -267,7 +268,7 @@ static void finish(struct recorder *recorder)
 
 void lifecycle_finish(struct recorder *recorder)
 {
-    int phase = recorder_phase(recorder);
+    int phase = core_phase(&recorder->gpu.core);
 
     if (phase != PHASE_RECORDING && phase != PHASE_FINISHING)
         return;
@@ -282,7 +283,7 @@ static void at_exit(void)
     struct recorder *recorder = mp_recorder;
     int number;
 
-    if (!recorder_is_of_process(recorder))
+    if (!core_is_of_process(&recorder->gpu.core))
         return; /* a child that was made without fork handlers */
     lifecycle_finish(recorder);
     number = atomic_load(&recorder->ending.signal);
@@ -309,16 +310,15 @@ bool lifecycle_exit_alone(struct recorder *recorder)
 {
     pthread_t thread;
 
-    return threads_are_alone(&recorder->threads) &&
-           thread_start(&recorder->threads, &thread, 0, exit_main, NULL) == MP_OK;
+    return threads_are_alone(&recorder->gpu.core.threads) &&
+           thread_start(&recorder->gpu.core.threads, &thread, 0, exit_main, NULL) == MP_OK;
 }
 
 /* ---- Starting ---- */
 
 void lifecycle_at_exit_again(struct recorder *recorder)
 {
-    (void)recorder;
-    if (atexit(at_exit) != 0)
+    if (atomic_exchange(&recorder->gpu.cuda.exit_again, false) && atexit(at_exit) != 0)
         mp_log_debug("no room for another exit handler");
 }
 
@@ -327,7 +327,7 @@ enum mp_status lifecycle_open(struct recorder *recorder)
     struct ending *ending = &recorder->ending;
     pthread_condattr_t attributes;
 
-    pthread_mutex_init(&recorder->cuda.contexts.lock, NULL);
+    pthread_mutex_init(&recorder->gpu.cuda.contexts.lock, NULL);
     pthread_mutex_init(&ending->lock, NULL);
     if (pthread_condattr_init(&attributes) != 0 ||
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) != 0 ||

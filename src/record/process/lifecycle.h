@@ -33,7 +33,8 @@ struct recorder;
 /* Registers the handler for exit. */
 enum mp_status lifecycle_open(struct recorder *recorder);
 
-/* Registers the exit handler once more. */
+/* Registers the exit handler once more, if CUDA has started or has made its first context since it
+ * was last registered. Any thread. */
 void lifecycle_at_exit_again(struct recorder *recorder);
 
 /* Completes the file and waits for that, with a limit. Any thread, also in a callback. */
@@ -51,8 +52,8 @@ bool lifecycle_claim_end(struct recorder *recorder);
 
 /* The last flush, on a thread of its own with a time limit. The writer calls this once it has
  * claimed the end. CUPTI may return more than the buffers hold, so the writer empties them
- * meanwhile: `take` takes what has come or waits a moment. */
-void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder));
+ * meanwhile. */
+void lifecycle_flush(struct recorder *recorder);
 
 /* The writer has closed the file. */
 void lifecycle_closed(struct recorder *recorder);

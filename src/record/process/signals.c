@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -42,11 +42,12 @@ static void on_signal(int number)
     struct recorder *recorder = mp_recorder;
     int saved_errno = errno;
     int expected = 0;
-    bool ours = recorder_is_of_process(recorder) && recorder_phase(recorder) != PHASE_INERT;
+    bool ours =
+        core_is_of_process(&recorder->gpu.core) && core_phase(&recorder->gpu.core) != PHASE_INERT;
 
     if (ours && atomic_compare_exchange_strong(&recorder->ending.signal, &expected, number)) {
         atomic_store(&recorder->ending.signal_time, mp_monotonic_ns());
-        work_wake(&recorder->work);
+        work_wake(&recorder->gpu.core.work);
     } else if (!ours || is_impatient(recorder)) {
         set_default(number);
         raise(number); /* delivered when this handler returns */
@@ -61,9 +62,9 @@ static void on_toggle(int number)
     int saved_errno = errno;
 
     (void)number;
-    if (recorder_is_of_process(recorder) && recorder_is_recording(recorder)) {
+    if (core_is_of_process(&recorder->gpu.core) && core_is_recording(&recorder->gpu.core)) {
         atomic_fetch_add(&recorder->ranges.toggles, 1);
-        work_wake(&recorder->work);
+        work_wake(&recorder->gpu.core.work);
     }
     errno = saved_errno;
 }
@@ -89,8 +90,8 @@ void signals_open(const char *usr2)
     if (usr2 && is_handled_by(SIGUSR2, SIG_DFL))
         sigaction(SIGUSR2, &action, NULL);
     else if (usr2)
-        mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d %s`", (int)mp_recorder->pid,
-                    usr2);
+        mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d %s`",
+                    (int)mp_recorder->gpu.core.pid, usr2);
 }
 
 void signals_reset(void)

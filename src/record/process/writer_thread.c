@@ -13,11 +13,11 @@
 #include "base/settings/time_limits.h"
 #include "base/text/units.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/core/thread.h"
 #include "record/flight/file.h"
 #include "record/nvtx/nvtx.h"
 #include "record/process/lifecycle.h"
+#include "record/process/recorder.h"
 #include "record/process/signals.h"
 
 #include "base/poison.h"
@@ -41,7 +41,7 @@ struct pace {
  * given the buffer. */
 static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now)
 {
-    if (!buffer_pool_is_out(&recorder->pool)) {
+    if (!buffer_pool_is_out(&recorder->gpu.pool)) {
         pace->patience = pace->flush_ms;
         return false;
     }
@@ -60,16 +60,16 @@ static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
     if (now - pace->flushed < pace->flush_ms && now - pace->written < pace->write_ms)
         return;
     pace->flushed = now;
-    if (atomic_load(&recorder->cupti_state.enabled))
+    if (atomic_load(&recorder->gpu.core.enabled))
         pace->enabled = now;
-    if (!atomic_load(&recorder->clients.taken) &&
+    if (!atomic_load(&recorder->gpu.clients.taken) &&
         now - pace->enabled > mp_time_limit_ms(MP_TIME_RANGE_LINGER) &&
         !fetch_last(recorder, pace, now))
         return;
     if (recorder->flight.on)
-        flusher_ask(&recorder->flusher);
-    else if (!flusher_is_behind(&recorder->flusher))
-        recording_gather(recorder, mp_time_limit_ms(MP_TIME_CUPTI_GATHER));
+        flusher_ask(&recorder->gpu.flusher);
+    else if (!flusher_is_behind(&recorder->gpu.flusher))
+        recording_gather(&recorder->recording, mp_time_limit_ms(MP_TIME_CUPTI_GATHER));
 }
 
 /* Counts the records that CUPTI has said to have dropped, and other losses. The writer never asks
@@ -78,13 +78,13 @@ static void count_drops(struct recorder *recorder)
 {
     uint64_t *values = recorder->recording.quality.values;
 
-    values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_state.errors);
-    values[QUALITY_callbacks_taken] = atomic_load(&recorder->cupti_state.callbacks_taken);
+    values[QUALITY_cupti_errors] = atomic_load(&recorder->gpu.cupti_state.errors);
+    values[QUALITY_callbacks_taken] = atomic_load(&recorder->gpu.cupti_state.callbacks_taken);
     values[QUALITY_baseline_steps] = atomic_load(&recorder->baseline.steps);
     values[QUALITY_baseline_unrecorded] = atomic_load(&recorder->baseline.without);
-    values[QUALITY_forced_exits] = atomic_load(&recorder->ending.forced_exits);
-    values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
-    values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
+    values[QUALITY_forced_exits] = atomic_load(&recorder->gpu.cupti_state.forced_exits);
+    values[QUALITY_dropped_taken_over] = atomic_load(&recorder->gpu.clients.lost);
+    values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->gpu.flusher.dropped, 0);
 }
 
 static void write_file(struct recorder *recorder, struct pace *pace, int64_t now)
@@ -105,9 +105,9 @@ static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t 
     if (!pace->ends || now < pace->ends)
         return;
     pace->ends = 0;
-    mp_log_warn("the timeout of %u s is over", recorder->config.timeout);
-    if (recorder->pid > 0)
-        kill(recorder->pid, SIGTERM);
+    mp_log_warn("the timeout of %u s is over", recorder->gpu.core.config.timeout);
+    if (recorder->gpu.core.pid > 0)
+        kill(recorder->gpu.core.pid, SIGTERM);
 }
 
 /* Time until the next flush or write, ms. */
@@ -139,7 +139,7 @@ static void take_toggles(struct recorder *recorder)
         flight_write_for(recorder, "SIGUSR2");
         return;
     }
-    while (count-- && recorder_is_recording(recorder)) {
+    while (count-- && core_is_recording(&recorder->gpu.core)) {
         uint64_t number;
         bool over;
         bool open = range_is_open(recorder, &number, &over);
@@ -154,7 +154,7 @@ static enum throttle_pressure pressure_now(struct recorder *recorder, const stru
 {
     int left = time_left(pace, mp_monotonic_ms());
 
-    if (!left || buffer_pool_is_low(&recorder->pool) || mp_nvtx_is_low())
+    if (!left || buffer_pool_is_low(&recorder->gpu.pool) || mp_nvtx_is_low())
         return THROTTLE_PRESSED;
     return left < mp_time_limit_ms(MP_TIME_CATCH_UP) ? THROTTLE_HASTE : THROTTLE_CALM;
 }
@@ -169,7 +169,7 @@ static void rest(const void *context)
     do {
         ns = throttle_rest(&recorder->throttle, mp_monotonic_ns(), throttle_cpu_now(),
                            pressure_now(recorder, pace));
-    } while (ns && !work_rest(&recorder->work, ns));
+    } while (ns && !work_rest(&recorder->gpu.core.work, ns));
 }
 
 static void run_rounds(struct recorder *recorder)
@@ -186,28 +186,29 @@ static void run_rounds(struct recorder *recorder)
                         .patience = flush_ms};
     bool exits = false;
 
-    if (recorder->config.timeout)
-        pace.ends =
-            start + (int64_t)recorder->config.timeout * mp_time_limit_ms(MP_TIME_SETTING_SECOND);
+    if (recorder->gpu.core.config.timeout)
+        pace.ends = start + (int64_t)recorder->gpu.core.config.timeout *
+                                mp_time_limit_ms(MP_TIME_SETTING_SECOND);
 
     throttle_begin(&recorder->throttle, mp_monotonic_ns(), throttle_cpu_now());
     recorder->recording.rest = rest;
     recorder->recording.rest_context = &pace;
     while (!atomic_load(&recorder->ending.stop)) {
-        buffer_pool_fault_ahead(&recorder->pool);
-        work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
+        buffer_pool_fault_ahead(&recorder->gpu.pool);
+        work_wait(&recorder->gpu.core.work,
+                  range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
         keep_file(recorder);
         exits = exits || lifecycle_exit_alone(recorder);
         if (lifecycle_is_asked(recorder) && lifecycle_claim_end(recorder)) {
             recorder->recording.rest = NULL; /* the program waits */
-            lifecycle_flush(recorder, recording_take_next);
+            lifecycle_flush(recorder);
             return;
         }
         crash_serve(recorder);
         take_toggles(recorder);
         ctl_serve(recorder);
         ask_cupti(recorder, &pace, mp_monotonic_ms());
-        recording_take(recorder);
+        recording_take(&recorder->recording);
         write_file(recorder, &pace, mp_monotonic_ms());
         if (recorder->flight.on)
             flight_round(recorder);
@@ -223,7 +224,7 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
     uint64_t cpu = quality->values[QUALITY_writer_cpu_ns];
     char size[MP_FORMATTED_BYTES];
 
-    if (recorder->config.log == MP_CONFIG_LOG_QUIET)
+    if (recorder->gpu.core.config.log == MP_CONFIG_LOG_QUIET)
         return;
     mp_log_closing("%s: %s, %s records, %s dropped, writer %.1f ms (%.1f %%) CPU",
                    recorder->output.path, mp_format_size(size, sizeof(size), bytes),
@@ -234,11 +235,11 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
 
 static void say_nothing(const struct recorder *recorder)
 {
-    if (recorder->attach.missed && !attach_is_done(recorder))
+    if (recorder->gpu.attach.missed && !attach_is_done(&recorder->gpu))
         return; /* that was said */
-    if (!attach_is_done(recorder))
+    if (!attach_is_done(&recorder->gpu))
         mp_log_warn("no capture range began: nothing was recorded");
-    else if (!atomic_load(&recorder->cuda.ready))
+    else if (!atomic_load(&recorder->gpu.cuda.ready))
         mp_log_warn("CUDA did not start (is there a GPU?): nothing was recorded");
     else
         mp_log_info("the process used no GPU: nothing was recorded");
@@ -248,7 +249,7 @@ static void say_nothing(const struct recorder *recorder)
  * context is seen, but nothing is recorded then either. */
 static bool is_empty(const struct recorder *recorder)
 {
-    return !atomic_load(&recorder->cuda.context_made) && !recorder->recording.nvtx_events;
+    return !atomic_load(&recorder->gpu.cuda.context_made) && !recorder->recording.nvtx_events;
 }
 
 /* The end with the flight recorder, which has no open file. Triggers that came in time still get
@@ -259,15 +260,15 @@ static void close_flight(struct recorder *recorder)
     struct flight *flight = &recorder->flight;
     struct mp_writer_totals totals;
 
-    if (atomic_load(&recorder->ending.forced_exits))
-        activity_recover(recorder);
+    if (atomic_load(&recorder->gpu.cupti_state.forced_exits))
+        activity_recover(&recorder->gpu);
     recording_end(recording, atomic_load(&recorder->ending.end_time));
     count_drops(recorder);
     recording_flush(recording);
     crash_serve(recorder);
     take_toggles(recorder);
     flight_finish(recorder);
-    flusher_stop(&recorder->flusher);
+    flusher_stop(&recorder->gpu.flusher);
     mp_writer_totals(recording->writer, &totals);
     mp_writer_close(recording->writer, NULL);
     recording->writer = NULL;
@@ -290,12 +291,13 @@ static void close_file(struct recorder *recorder)
     int held;
 
     keep_file(recorder);
-    if (atomic_load(&recorder->ending.forced_exits) || activity_other_has_left(recorder))
-        activity_recover(recorder);
+    if (atomic_load(&recorder->gpu.cupti_state.forced_exits) ||
+        activity_other_has_left(&recorder->gpu))
+        activity_recover(&recorder->gpu);
     recording_end(recording, atomic_load(&recorder->ending.end_time));
-    if (flusher_rests(&recorder->flusher, mp_time_limit_ms(MP_TIME_CUPTI_GATHER)))
-        clients_end(recorder);
-    flusher_stop(&recorder->flusher);
+    if (flusher_rests(&recorder->gpu.flusher, mp_time_limit_ms(MP_TIME_CUPTI_GATHER)))
+        clients_end(&recorder->gpu);
+    flusher_stop(&recorder->gpu.flusher);
     count_drops(recorder);
     recording_flush(recording);
     if (recording->writer->waits)
@@ -306,7 +308,7 @@ static void close_file(struct recorder *recorder)
     mp_writer_close(recording->writer, NULL);
     bytes = output_bytes(&recorder->output, held, &is_gone);
     recording->writer = NULL;
-    if (recorder->config.query != MP_QUERY_OFF)
+    if (recorder->gpu.core.config.query != MP_QUERY_OFF)
         return; /* the answer is complete; it speaks for itself */
     if (is_gone) {
         mp_log_warn("'%s' was removed while the program ran: the trace is lost",
@@ -347,8 +349,8 @@ enum mp_status writer_thread_start(struct recorder *recorder)
     /* Opened here, not by the writer, which may start late on a busy machine: as soon as the
      * program runs, `miniprof ctl` must find it. */
     ctl_open(&recorder->ctl);
-    status =
-        thread_start(&recorder->threads, &recorder->writer, STACK_BYTES, writer_main, recorder);
+    status = thread_start(&recorder->gpu.core.threads, &recorder->writer, STACK_BYTES, writer_main,
+                          recorder);
     if (status != MP_OK)
         ctl_close(&recorder->ctl);
     return status;

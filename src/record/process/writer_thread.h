@@ -18,4 +18,7 @@ struct recorder;
 /* Starts it; recorder->recording belongs to it from then on. */
 enum mp_status writer_thread_start(struct recorder *recorder);
 
+/* Starts the flusher (core/flusher.h): flusher_thread.c. */
+enum mp_status flusher_start(struct recorder *recorder);
+
 #endif

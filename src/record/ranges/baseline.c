@@ -12,9 +12,9 @@
 #include "base/text/strings.h"
 #include "record/api/quirks.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/data/sync_calls.h"
 #include "record/nvtx/watch.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -35,7 +35,7 @@ static uint32_t number_of(struct baseline *baseline, const char *name)
             return at;
     if (at == BASELINE_NAMES)
         return BASELINE_NAMES - 1;
-    mp_text_copy(baseline->names[at], BASELINE_NAME_BYTES,
+    mp_text_copy(baseline->names[at], STEP_NAME_BYTES,
                  at == BASELINE_NAMES - 1 ? "other steps" : name);
     baseline->name_count++;
     return at;
@@ -81,7 +81,7 @@ static void tell(struct recorder *recorder, struct call_log *log, const struct s
     };
 
     if (call_log_put(log, &entry))
-        work_wake(&recorder->work);
+        work_wake(&recorder->gpu.core.work);
 }
 
 /* The step of the way has ended, on its thread. */
@@ -91,7 +91,7 @@ static void end_step(struct recorder *recorder, struct call_log *log, enum block
     struct baseline *baseline = &recorder->baseline;
     struct step_way *way = &baseline->ways[kind];
     int chosen = atomic_load(&baseline->chosen);
-    bool bare = range_is_paused(recorder);
+    bool bare = core_is_paused(&recorder->gpu.core);
     uint64_t number;
     bool over;
 
@@ -120,8 +120,8 @@ static void end_step(struct recorder *recorder, struct call_log *log, enum block
 /* Whether nothing runs or waits on the GPU. */
 static bool is_idle(struct recorder *recorder)
 {
-    return contexts_count(&recorder->cuda.contexts) == 1 &&
-           contexts_current_becomes_idle(recorder, 0);
+    return contexts_count(&recorder->gpu.cuda.contexts) == 1 &&
+           contexts_current_becomes_idle(&recorder->gpu, 0);
 }
 
 /* ---- The gate ---- */
@@ -173,11 +173,11 @@ static bool switch_over(struct recorder *recorder)
  * known, so that the gate may not help. */
 static const char *why_not(const struct recorder *recorder)
 {
-    if (recorder->cupti.version >= 130000 &&
-        quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version))
+    if (recorder->gpu.cupti.version >= 130000 &&
+        quirk_is_in(QUIRK_disable_deadlock, recorder->gpu.cupti.version))
         return "CUPTI of CUDA 13.0 hangs when kernels are switched off; take that of 13.0 Update 1 "
                "or later (MINIPROF_CUPTI)";
-    return contexts_can_be_watched(&recorder->driver)
+    return contexts_can_be_watched(&recorder->gpu.driver)
                ? NULL
                : "it needs a driver of CUDA 12.5 or later (cuCtxRecordEvent)";
 }
@@ -207,7 +207,7 @@ static void try_switch(struct recorder *recorder, bool within)
         range_resume(recorder); /* what is recorded now is complete later, or never */
     baseline->due = false;
     baseline->skip = within ? 2 : 1;
-    blocks_begin(&baseline->blocks, range_is_paused(recorder), mp_clock_now());
+    blocks_begin(&baseline->blocks, core_is_paused(&recorder->gpu.core), mp_clock_now());
 }
 
 /* Whether the calling thread switches, since it makes the steps of the chosen kind. */
@@ -222,13 +222,15 @@ static bool switches(struct baseline *baseline, uint32_t tid)
 
 static struct call_log *log_of(struct recorder *recorder)
 {
-    struct call_log *log = recorder_is_recording(recorder) ? call_log_mine(&recorder->logs) : NULL;
+    struct call_log *log =
+        core_is_recording(&recorder->gpu.core) ? call_log_mine(&recorder->gpu.core.logs) : NULL;
 
     return log && !log->busy ? log : NULL;
 }
 
-static void nvtx_begins(struct recorder *recorder)
+static void nvtx_begins(void *context)
 {
+    struct recorder *recorder = context;
     struct step_way *way = &recorder->baseline.ways[BLOCK_NVTX];
     struct call_log *log = log_of(recorder);
 
@@ -237,8 +239,9 @@ static void nvtx_begins(struct recorder *recorder)
     way->since = mp_clock_now();
 }
 
-static void nvtx_lasted(struct recorder *recorder, uint64_t since, uint64_t until)
+static void nvtx_lasted(void *context, uint64_t since, uint64_t until)
 {
+    struct recorder *recorder = context;
     struct baseline *baseline = &recorder->baseline;
     struct step_way *way = &baseline->ways[BLOCK_NVTX];
     struct call_log *log = log_of(recorder);
@@ -294,7 +297,7 @@ void baseline_call(struct recorder *recorder, const struct api_watch *watch,
     struct baseline *baseline = &recorder->baseline;
     struct call_log *log = log_of(recorder);
     bool enters = data->callbackSite == CUPTI_API_ENTER;
-    bool worked = !enters && sync_calls_result(data) == CUDA_SUCCESS;
+    bool worked = !enters && cupti_call_result(data) == CUDA_SUCCESS;
 
     if (!log)
         return;
@@ -325,7 +328,7 @@ static const char *excluded_by(const struct mp_config *config)
 
 void baseline_configure(struct recorder *recorder)
 {
-    struct mp_config *config = &recorder->config;
+    struct mp_config *config = &recorder->gpu.core.config;
     struct baseline *baseline = &recorder->baseline;
     const char *other = excluded_by(config);
 
@@ -335,13 +338,13 @@ void baseline_configure(struct recorder *recorder)
         mp_log_warn("MINIPROF_BASELINE has no effect beside %s", other);
         return;
     }
-    baseline->wanted = true;
+    recorder->gpu.core.wanted.baseline = true;
     baseline->blocks.share = mp_share_percent(config->baseline);
     config->attach = MP_ATTACH_INIT; /* contexts that were made earlier may not be known */
     nvtx_watch_open(&(struct nvtx_watch_calls){
         .name = *config->step ? config->step : NULL,
         .begin = nvtx_begins,
         .lasted = nvtx_lasted,
-        .recorder = recorder,
+        .context = recorder,
     });
 }

@@ -31,10 +31,10 @@
 #include <stdint.h>
 
 #include "record/api/api_set.h"
+#include "record/data/recording.h"
 #include "record/ranges/blocks.h"
 
-#define BASELINE_NAMES      64u
-#define BASELINE_NAME_BYTES 64u
+#define BASELINE_NAMES 64u
 
 struct recorder;
 
@@ -49,18 +49,16 @@ struct step_way {
 };
 
 struct baseline {
-    bool wanted; /* written before recording begins, read-only afterwards */
-
     struct step_way ways[BLOCK_WAYS];
     _Atomic int chosen;     /* 1 + the kind of the steps; 0: not chosen yet */
     _Atomic uint64_t first; /* when the first step of any kind ended, ns */
 
     /* The chosen thread's. */
     struct blocks blocks;
-    bool due;                                        /* the block is long enough */
-    bool given_up;                                   /* CUPTI has not answered in time */
-    uint32_t skip;                                   /* steps that end next and are left out */
-    char names[BASELINE_NAMES][BASELINE_NAME_BYTES]; /* the writer reads those that were told */
+    bool due;                                    /* the block is long enough */
+    bool given_up;                               /* CUPTI has not answered in time */
+    uint32_t skip;                               /* steps that end next and are left out */
+    char names[BASELINE_NAMES][STEP_NAME_BYTES]; /* the writer reads those that were told */
     uint32_t name_count;
 
     _Atomic uint64_t steps;   /* of the chosen kind, in capture ranges */

@@ -2,8 +2,8 @@
 #include "record/ranges/earlier.h"
 
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/cupti/contexts.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -39,7 +39,7 @@ void earlier_begin(struct recorder *recorder)
     CUevent event = take(earlier, &context);
 
     if (!event && !atomic_load(&earlier->mixed))
-        event = contexts_watch_current(recorder, &context);
+        event = contexts_watch_current(&recorder->gpu, &context);
     keep(earlier, context, event);
 }
 
@@ -48,10 +48,11 @@ void earlier_end(struct recorder *recorder)
     CUcontext context;
     CUevent event = take(&recorder->earlier, &context);
 
-    if (!event || contexts_watched_is_idle(recorder, context, event))
+    if (!event || contexts_watched_is_idle(&recorder->gpu, context, event))
         return;
     keep(&recorder->earlier, context, event);
-    work_put(&recorder->work, &(struct work){.kind = WORK_EARLIER, .time = mp_clock_now()});
+    work_put(&recorder->gpu.core.work,
+             &(struct work){.kind = WORK_EARLIER, .time = mp_clock_now()});
 }
 
 void earlier_forget(struct recorder *recorder, CUcontext context)

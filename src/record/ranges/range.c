@@ -9,75 +9,26 @@
 #include "base/settings/range_name.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/nvtx/watch.h"
+#include "record/process/recorder.h"
 #include "record/ranges/switch.h"
 
 #include "base/poison.h"
-
-/* ---- Settings ---- */
-
-static void warn_of_useless(const struct mp_config *config, bool scheduled)
-{
-    if (scheduled && config->capture.choice != MP_CAPTURE_AUTO)
-        mp_log_warn("MINIPROF_CAPTURE has no effect beside MINIPROF_SCHEDULE");
-    if (!scheduled && *config->step && !*config->slow_step && !*config->baseline)
-        mp_log_warn("MINIPROF_STEP has no effect without MINIPROF_SCHEDULE, MINIPROF_SLOW_STEP or "
-                    "MINIPROF_BASELINE");
-}
-
-static uint32_t ranges_wanted(const struct mp_config_choice *end)
-{
-    if (end->choice == MP_CAPTURE_END_STOP)
-        return 1;
-    return end->choice == MP_CAPTURE_END_REPEAT_N ? mp_repeat_number(end->text) : 0;
-}
-
-void range_configure(struct recorder *recorder)
-{
-    const struct mp_config *config = &recorder->config;
-    struct ranges *ranges = &recorder->ranges;
-    uint32_t mode = config->capture.choice;
-    pthread_condattr_t attributes;
-
-    ranges->scheduled = *config->schedule && mp_schedule_parse(config->schedule, &ranges->schedule);
-    warn_of_useless(config, ranges->scheduled);
-    ranges->by_nvtx = ranges->scheduled ? *config->step != '\0' : mode == MP_CAPTURE_NVTX;
-    ranges->by_profiler = !ranges->by_nvtx &&
-                          (ranges->scheduled || (mode != MP_CAPTURE_OFF && mode != MP_CAPTURE_ALL));
-    ranges->at_once = mp_config_begins_at_once(config) && !ranges->scheduled;
-    ranges->lazy = mp_config_waits(config);
-    ranges->max = ranges_wanted(&config->capture_end);
-    pthread_mutex_init(&ranges->lock, NULL);
-    pthread_mutex_init(&recorder->earlier.lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&ranges->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    if (ranges->by_nvtx || recorder->flight.by_step)
-        nvtx_watch_open(&(struct nvtx_watch_calls){
-            .name = ranges->by_nvtx && !ranges->scheduled ? config->capture.text : config->step,
-            .begin = ranges->by_nvtx ? range_nvtx_begin : NULL,
-            .end = ranges->by_nvtx ? range_nvtx_end : NULL,
-            .lasted = recorder->flight.by_step ? flight_step : NULL,
-            .recorder = recorder,
-        });
-}
 
 /* ---- Marks ---- */
 
 /* The correlation id of a call made now; 0 if there is none. */
 static uint32_t correlation_now(struct recorder *recorder)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&recorder->gpu.core.logs);
     int version;
 
-    if (!log || log->busy || !recorder->driver.get_version)
+    if (!log || log->busy || !recorder->gpu.driver.get_version)
         return 0;
     log->correlation = 0;
     log->busy = true;
     log->asking = true;
-    recorder->driver.get_version(&version);
+    recorder->gpu.driver.get_version(&version);
     log->asking = false;
     log->busy = false;
     return log->correlation;
@@ -85,7 +36,7 @@ static uint32_t correlation_now(struct recorder *recorder)
 
 void range_note_call(struct recorder *recorder, uint32_t correlation)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&recorder->gpu.core.logs);
 
     if (log && log->asking)
         log->correlation = correlation;
@@ -95,7 +46,7 @@ static void post(struct recorder *recorder, enum work_kind kind, uint8_t reason,
                  uint32_t correlation)
 {
     work_put(
-        &recorder->work,
+        &recorder->gpu.core.work,
         &(struct work){.kind = kind, .reason = reason, .correlation = correlation, .time = time});
 }
 
@@ -116,7 +67,7 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
 {
     struct ranges *ranges = &recorder->ranges;
     bool anew = reason == MP_capture_reason_profiler_api && !ranges->anew &&
-                recorder->config.capture.choice == MP_CAPTURE_AUTO;
+                recorder->gpu.core.config.capture.choice == MP_CAPTURE_AUTO;
     enum range_answer answer = may_begin(ranges, reason, anew);
     int64_t now = mp_monotonic_ms();
     bool quick;
@@ -127,7 +78,7 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
         ranges->begun = ranges->ended = 0;
     ranges->anew |= anew;
     ranges->open = true;
-    atomic_store(&ranges->paused, false);
+    atomic_store(&recorder->gpu.core.paused, false);
     ranges->lingers = false;
     quick = ranges->begun && now - ranges->opened_at < mp_time_limit_ms(MP_TIME_RANGE_QUICK);
     ranges->quick = quick ? ranges->quick + 1 : 0;
@@ -140,12 +91,13 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
  * way that could lose its times. */
 static bool renews_clock(struct recorder *recorder, uint64_t time)
 {
-    struct clock_renewal *renewal = &recorder->recording.clock_renewal;
+    struct clock_renewal *renewal = &recorder->gpu.clock_renewal;
 
     return !pthread_equal(pthread_self(), recorder->writer) &&
            recording_slows_cupti(&recorder->recording) &&
-           contexts_count(&recorder->cuda.contexts) == 1 && clock_renewal_is_old(renewal, time) &&
-           contexts_current_becomes_idle(recorder, 0) && clock_renewal_ask(renewal, time);
+           contexts_count(&recorder->gpu.cuda.contexts) == 1 &&
+           clock_renewal_is_old(renewal, time) &&
+           contexts_current_becomes_idle(&recorder->gpu, 0) && clock_renewal_ask(renewal, time);
 }
 
 /* Posts the mark of the range `number`, which was opened. `correlation`: of the call that begins
@@ -206,7 +158,7 @@ static enum range_answer may_end(const struct recorder *recorder, uint8_t reason
         return ranges->over ? RANGE_IS_OVER : RANGE_IS_CLOSED;
     /* A Stop without a Start. */
     if (reason == MP_capture_reason_profiler_api && !ranges->anew &&
-        recorder->config.capture.choice == MP_CAPTURE_AUTO)
+        recorder->gpu.core.config.capture.choice == MP_CAPTURE_AUTO)
         return RANGE_NOT_NOW;
     if (reason == MP_capture_reason_nvtx && !is_left(ranges, met))
         return RANGE_NOT_NOW;
@@ -223,13 +175,13 @@ static void end_range(struct recorder *recorder, uint8_t reason, uint64_t time,
         post(recorder, WORK_STOP, reason, time, correlation);
     ranges->open = false;
     ranges->posted = false;
-    atomic_store(&ranges->paused, false);
+    atomic_store(&recorder->gpu.core.paused, false);
     ranges->ended++;
     ranges->over |= ranges->max && ranges->ended >= ranges->max;
     ranges->closed_at = mp_monotonic_ms();
     /* Without callbacks there are no ids that tell what was launched between ranges. */
     ranges->lingers = ranges->quick >= RANGE_QUICK_ROW && !ranges->over &&
-                      !atomic_load(&recorder->cupti_state.callbacks_taken);
+                      !atomic_load(&recorder->gpu.cupti_state.callbacks_taken);
 }
 
 static bool lingers(struct ranges *ranges)
@@ -247,11 +199,11 @@ static bool lingers(struct ranges *ranges)
 static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
 {
     bool idle = closed && !pthread_equal(pthread_self(), recorder->writer) &&
-                contexts_current_becomes_idle(recorder, mp_time_limit_ns(MP_TIME_RANGE_IDLE));
+                contexts_current_becomes_idle(&recorder->gpu, mp_time_limit_ns(MP_TIME_RANGE_IDLE));
 
     if (closed)
         atomic_store(&recorder->earlier.mixed,
-                     !idle || contexts_count(&recorder->cuda.contexts) != 1);
+                     !idle || contexts_count(&recorder->gpu.cuda.contexts) != 1);
     if (lingers(&recorder->ranges))
         return true;
     return range_leave(recorder, closed, closed && renews_clock(recorder, time));
@@ -288,11 +240,6 @@ static enum range_answer range_end(struct recorder *recorder, uint8_t reason, ui
 
 /* ---- Pauses ---- */
 
-bool range_is_paused(const struct recorder *recorder)
-{
-    return atomic_load_explicit(&recorder->ranges.paused, memory_order_relaxed);
-}
-
 /* Posts a mark that the user did not ask for, if range `number` is still open, and paused or not.
  */
 static bool post_pause(struct recorder *recorder, uint64_t number, bool pauses)
@@ -302,11 +249,12 @@ static bool post_pause(struct recorder *recorder, uint64_t number, bool pauses)
     bool may;
 
     pthread_mutex_lock(&ranges->lock);
-    may = ranges->open && ranges->posted && ranges->begun == number && !ranges->paused;
+    may = ranges->open && ranges->posted && ranges->begun == number &&
+          !core_is_paused(&recorder->gpu.core);
     if (may) {
         post(recorder, pauses ? WORK_STOP : WORK_START, MP_capture_reason_baseline, mp_clock_now(),
              correlation);
-        atomic_store(&ranges->paused, pauses);
+        atomic_store(&recorder->gpu.core.paused, pauses);
         ranges->begun += !pauses;
     }
     pthread_mutex_unlock(&ranges->lock);
@@ -314,12 +262,14 @@ static bool post_pause(struct recorder *recorder, uint64_t number, bool pauses)
 }
 
 /* The number of the open range, if the writer knows of it and it is paused, or not; else 0. */
-static uint64_t open_number(struct ranges *ranges, bool paused)
+static uint64_t open_number(struct recorder *recorder, bool paused)
 {
+    struct ranges *ranges = &recorder->ranges;
     uint64_t number;
 
     pthread_mutex_lock(&ranges->lock);
-    number = ranges->open && ranges->posted && !ranges->over && ranges->paused == paused
+    number = ranges->open && ranges->posted && !ranges->over &&
+                     core_is_paused(&recorder->gpu.core) == paused
                  ? ranges->begun
                  : 0;
     pthread_mutex_unlock(&ranges->lock);
@@ -328,7 +278,7 @@ static uint64_t open_number(struct ranges *ranges, bool paused)
 
 bool range_pause(struct recorder *recorder, bool *late)
 {
-    uint64_t number = open_number(&recorder->ranges, false);
+    uint64_t number = open_number(recorder, false);
 
     if (!number || !post_pause(recorder, number, true))
         return false;
@@ -339,12 +289,12 @@ bool range_pause(struct recorder *recorder, bool *late)
 bool range_resume(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
-    uint64_t number = open_number(ranges, true);
+    uint64_t number = open_number(recorder, true);
 
     if (!number)
         return false;
     pthread_mutex_lock(&ranges->lock);
-    atomic_store(&ranges->paused, false);
+    atomic_store(&recorder->gpu.core.paused, false);
     pthread_mutex_unlock(&ranges->lock);
     range_settle(recorder);
     return post_pause(recorder, number, false);
@@ -448,7 +398,7 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
 
 void range_profiler_start(struct recorder *recorder, uint32_t correlation)
 {
-    if (!recorder->ranges.by_profiler)
+    if (!recorder->gpu.core.wanted.by_profiler)
         return;
     if (recorder->ranges.scheduled)
         begin_step(recorder, correlation);
@@ -458,7 +408,7 @@ void range_profiler_start(struct recorder *recorder, uint32_t correlation)
 
 void range_profiler_stop(struct recorder *recorder, uint32_t correlation)
 {
-    if (!recorder->ranges.by_profiler)
+    if (!recorder->gpu.core.wanted.by_profiler)
         return;
     if (recorder->ranges.scheduled)
         end_step(recorder, correlation);
@@ -476,9 +426,11 @@ void range_profiler_call(struct recorder *recorder, bool begins)
 
 /* Waits also if the range is nested: what this thread launches next is to be recorded, while the
  * thread that came first may still be switching the kinds on. */
-void range_nvtx_begin(struct recorder *recorder)
+static void range_nvtx_begin(void *context)
 {
-    if (!recorder_is_recording(recorder))
+    struct recorder *recorder = context;
+
+    if (!core_is_recording(&recorder->gpu.core))
         return;
     atomic_fetch_add(&recorder->ranges.met, 1);
     if (recorder->ranges.scheduled)
@@ -488,9 +440,11 @@ void range_nvtx_begin(struct recorder *recorder)
     range_await_posted(recorder);
 }
 
-void range_nvtx_end(struct recorder *recorder)
+static void range_nvtx_end(void *context)
 {
-    if (!recorder_is_recording(recorder))
+    struct recorder *recorder = context;
+
+    if (!core_is_recording(&recorder->gpu.core))
         return;
     if (recorder->ranges.scheduled)
         end_step(recorder, 0);
@@ -533,8 +487,8 @@ void range_go(struct recorder *recorder)
     struct ranges *ranges = &recorder->ranges;
 
     pthread_mutex_lock(&ranges->lock);
-    ranges->ready_at = mp_monotonic_ms() + in_ms(recorder->config.delay);
-    ranges->ready = !recorder->config.delay;
+    ranges->ready_at = mp_monotonic_ms() + in_ms(recorder->gpu.core.config.delay);
+    ranges->ready = !recorder->gpu.core.config.delay;
     if (ranges->at_once && ranges->ready) {
         /* recording_open has begun this range. */
         ranges->open = true;
@@ -576,15 +530,15 @@ static int end_lingering(struct recorder *recorder, int max)
 int range_tick(struct recorder *recorder, int max)
 {
     struct ranges *ranges = &recorder->ranges;
-    int64_t duration = in_ms(recorder->config.duration);
+    int64_t duration = in_ms(recorder->gpu.core.config.duration);
     int64_t now;
     bool begins = false;
     bool ends = false;
 
-    if (!recorder_is_recording(recorder))
+    if (!core_is_recording(&recorder->gpu.core))
         return max;
     max = end_lingering(recorder, max);
-    if (!recorder->config.delay && !duration)
+    if (!recorder->gpu.core.config.delay && !duration)
         return max;
     now = mp_monotonic_ms();
     pthread_mutex_lock(&ranges->lock);
@@ -617,4 +571,54 @@ bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over)
     *over = ranges->over;
     pthread_mutex_unlock(&ranges->lock);
     return open;
+}
+
+/* ---- Settings ---- */
+
+static void warn_of_useless(const struct mp_config *config, bool scheduled)
+{
+    if (scheduled && config->capture.choice != MP_CAPTURE_AUTO)
+        mp_log_warn("MINIPROF_CAPTURE has no effect beside MINIPROF_SCHEDULE");
+    if (!scheduled && *config->step && !*config->slow_step && !*config->baseline)
+        mp_log_warn("MINIPROF_STEP has no effect without MINIPROF_SCHEDULE, MINIPROF_SLOW_STEP or "
+                    "MINIPROF_BASELINE");
+}
+
+static uint32_t ranges_wanted(const struct mp_config_choice *end)
+{
+    if (end->choice == MP_CAPTURE_END_STOP)
+        return 1;
+    return end->choice == MP_CAPTURE_END_REPEAT_N ? mp_repeat_number(end->text) : 0;
+}
+
+void range_configure(struct recorder *recorder)
+{
+    const struct mp_config *config = &recorder->gpu.core.config;
+    struct ranges *ranges = &recorder->ranges;
+    uint32_t mode = config->capture.choice;
+    pthread_condattr_t attributes;
+
+    ranges->scheduled = *config->schedule && mp_schedule_parse(config->schedule, &ranges->schedule);
+    warn_of_useless(config, ranges->scheduled);
+    ranges->by_nvtx = ranges->scheduled ? *config->step != '\0' : mode == MP_CAPTURE_NVTX;
+    recorder->gpu.core.wanted.by_profiler =
+        !ranges->by_nvtx &&
+        (ranges->scheduled || (mode != MP_CAPTURE_OFF && mode != MP_CAPTURE_ALL));
+    ranges->at_once = mp_config_begins_at_once(config) && !ranges->scheduled;
+    recorder->gpu.core.wanted.lazy = mp_config_waits(config);
+    ranges->max = ranges_wanted(&config->capture_end);
+    pthread_mutex_init(&ranges->lock, NULL);
+    pthread_mutex_init(&recorder->earlier.lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&ranges->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (ranges->by_nvtx || recorder->flight.by_step)
+        nvtx_watch_open(&(struct nvtx_watch_calls){
+            .name = ranges->by_nvtx && !ranges->scheduled ? config->capture.text : config->step,
+            .begin = ranges->by_nvtx ? range_nvtx_begin : NULL,
+            .end = ranges->by_nvtx ? range_nvtx_end : NULL,
+            .lasted = recorder->flight.by_step ? flight_step : NULL,
+            .context = recorder,
+        });
 }

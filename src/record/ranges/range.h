@@ -62,11 +62,9 @@ enum range_answer {
 
 struct ranges {
     /* Written before recording begins, read-only afterwards. */
-    bool lazy;        /* nothing is enabled outside of ranges */
-    bool by_profiler; /* cuProfilerStart and Stop count */
-    bool by_nvtx;     /* the NVTX ranges of one name count */
-    bool scheduled;   /* each of them is a step of the schedule */
-    bool at_once;     /* the first range begins by itself */
+    bool by_nvtx;   /* the NVTX ranges of one name count */
+    bool scheduled; /* each of them is a step of the schedule */
+    bool at_once;   /* the first range begins by itself */
     struct mp_schedule schedule;
     uint32_t max; /* ranges to record; 0: any number */
 
@@ -79,7 +77,6 @@ struct ranges {
     int64_t ready_at;       /* when MINIPROF_DELAY ends, ms */
     bool open;              /* a range is open */
     bool posted;            /* the writer knows of it */
-    _Atomic bool paused;    /* and it is paused: nothing is recorded (range_pause) */
     bool anew;              /* mode auto: the first cuProfilerStart has come */
     bool over;              /* as many as were wanted have ended */
     uint64_t begun;         /* ranges, ever */
@@ -117,19 +114,12 @@ void range_profiler_stop(struct recorder *recorder, uint32_t correlation);
 /* Before these calls, where CUPTI tells neither of them nor of their ids. */
 void range_profiler_call(struct recorder *recorder, bool begins);
 
-/* An NVTX range of the name has begun; the last has ended. */
-void range_nvtx_begin(struct recorder *recorder);
-void range_nvtx_end(struct recorder *recorder);
-
 /* Pauses the open range, and goes on with it: nothing is recorded meanwhile. In the trace the range
  * ends, and another one begins. At a moment without work in flight, on one of the application's
  * threads, outside of the callback of a launch. False if there is no such range. *late if CUPTI
  * does not answer: it may still record for a while. */
 bool range_pause(struct recorder *recorder, bool *late);
 bool range_resume(struct recorder *recorder);
-
-/* Whether the range is paused. Any thread. */
-bool range_is_paused(const struct recorder *recorder);
 
 /* A call of cuDriverGetVersion, which the recorder makes to get a correlation id. */
 void range_note_call(struct recorder *recorder, uint32_t correlation);

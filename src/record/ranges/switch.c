@@ -8,27 +8,31 @@
 #include "base/log.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/cupti/flush.h"
 #include "record/nvtx/watch.h"
+#include "record/process/lifecycle.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
-static bool switch_is_wanted(const struct ranges *ranges)
+static bool switch_is_wanted(const struct recorder *recorder)
 {
-    return !ranges->over && !ranges->paused &&
-           (!ranges->lazy || ranges->open || ranges->warm || ranges->lingers);
+    const struct ranges *ranges = &recorder->ranges;
+
+    return !ranges->over && !core_is_paused(&recorder->gpu.core) &&
+           (!recorder->gpu.core.wanted.lazy || ranges->open || ranges->warm || ranges->lingers);
 }
 
 static void switch_kinds(struct recorder *recorder, bool on, bool over)
 {
-    if (on && attach_now(recorder))
-        activity_enable(recorder, clients_enter(recorder));
+    if (on && attach_now(&recorder->gpu))
+        activity_enable(&recorder->gpu, clients_enter(&recorder->gpu));
     else if (!on)
-        activity_disable(recorder, clients_leave(recorder));
-    sampling_switch(recorder, on);
+        activity_disable(&recorder->gpu, clients_leave(&recorder->gpu));
+    lifecycle_at_exit_again(recorder);
+    sampling_switch(&recorder->sampling, on);
     if (over) {
-        activity_retire(recorder);
+        activity_retire(&recorder->gpu);
         if (recorder->ranges.by_nvtx)
             nvtx_watch_close();
     }
@@ -75,9 +79,11 @@ static void end_switching(struct ranges *ranges)
     pthread_cond_broadcast(&ranges->changed);
 }
 
-static bool is_settled(const struct ranges *ranges)
+static bool is_settled(const struct recorder *recorder)
 {
-    return ranges->on == switch_is_wanted(ranges) && ranges->over == ranges->retired;
+    const struct ranges *ranges = &recorder->ranges;
+
+    return ranges->on == switch_is_wanted(recorder) && ranges->over == ranges->retired;
 }
 
 void range_settle(struct recorder *recorder)
@@ -87,8 +93,8 @@ void range_settle(struct recorder *recorder)
 
     pthread_mutex_lock(&ranges->lock);
     limit = mp_monotonic_in(patience(ranges));
-    while (may_switch(ranges, &limit) && !is_settled(ranges)) {
-        bool on = switch_is_wanted(ranges);
+    while (may_switch(ranges, &limit) && !is_settled(recorder)) {
+        bool on = switch_is_wanted(recorder);
         bool over = ranges->over;
 
         begin_switching(ranges);
@@ -100,8 +106,9 @@ void range_settle(struct recorder *recorder)
     pthread_mutex_unlock(&ranges->lock);
 }
 
-bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder))
+bool range_switch(struct gpu *gpu, void (*how)(struct gpu *gpu))
 {
+    struct recorder *recorder = recorder_of(gpu);
     struct ranges *ranges = &recorder->ranges;
     struct timespec limit;
     bool may;
@@ -111,7 +118,7 @@ bool range_switch(struct recorder *recorder, void (*how)(struct recorder *record
     may = may_switch(ranges, &limit);
     if (may) {
         begin_switching(ranges);
-        how(recorder);
+        how(gpu);
         end_switching(ranges);
     }
     pthread_mutex_unlock(&ranges->lock);
@@ -142,7 +149,7 @@ static bool await_as_writer(struct recorder *recorder, uint64_t number)
 
     while (ranges->left < number && mp_monotonic_ns() < until) {
         pthread_mutex_unlock(&ranges->lock);
-        recording_take_next(recorder);
+        recording_take_next(&recorder->recording);
         pthread_mutex_lock(&ranges->lock);
     }
     return ranges->left >= number;
@@ -170,14 +177,14 @@ bool range_leave(struct recorder *recorder, uint64_t closed, bool renews)
 
     pthread_mutex_lock(&ranges->lock);
     /* At the end of the process there is the last flush. */
-    if (recorder_is_recording(recorder) && (closed || !is_settled(ranges))) {
+    if (core_is_recording(&recorder->gpu.core) && (closed || !is_settled(recorder))) {
         uint64_t number = ++ranges->leaves;
 
         ranges->flushes |= closed != 0;
         if (renews)
             ranges->renews = closed;
-        flusher_wake(&recorder->flusher);
-        done = await_left(recorder, number) || !recorder_is_recording(recorder);
+        flusher_wake(&recorder->gpu.flusher);
+        done = await_left(recorder, number) || !core_is_recording(&recorder->gpu.core);
         say = !done && !ranges->late_said;
         ranges->late |= !done;
         ranges->late_said |= say;
@@ -210,9 +217,9 @@ static bool take_leaves(struct ranges *ranges, struct leaves *leaves)
 }
 
 /* While this thread switches: a thread that begins another range waits for it. */
-static void give_clock(struct recorder *recorder)
+static void give_clock(struct gpu *gpu)
 {
-    struct ranges *ranges = &recorder->ranges;
+    struct ranges *ranges = &recorder_of(gpu)->ranges;
     bool between;
 
     pthread_mutex_lock(&ranges->lock);
@@ -220,20 +227,20 @@ static void give_clock(struct recorder *recorder)
     ranges->renews = 0;
     pthread_mutex_unlock(&ranges->lock);
     if (between)
-        activity_give_clock(recorder);
+        activity_give_clock(gpu);
 }
 
 /* Has CUPTI deliver what was launched. */
 static void bring_out(struct recorder *recorder, bool renews)
 {
-    uint64_t answers = clients_answers(recorder);
+    uint64_t answers = clients_answers(&recorder->gpu);
 
-    if (flusher_may_flush(recorder)) {
-        recorder->cupti.flush_all(0);
-        flush_count_drops(recorder);
+    if (flusher_may_flush(&recorder->gpu)) {
+        recorder->gpu.cupti.flush_all(0);
+        flush_count_drops(&recorder->gpu);
     }
-    if (renews)
-        flush_give_clock(recorder, answers, give_clock);
+    if (renews && flush_may_give_clock(&recorder->gpu, answers))
+        range_switch(&recorder->gpu, give_clock);
 }
 
 void range_serve(struct recorder *recorder)
@@ -243,14 +250,14 @@ void range_serve(struct recorder *recorder)
 
     if (!take_leaves(ranges, &leaves))
         return;
-    if (leaves.flushes && recorder_is_recording(recorder))
+    if (leaves.flushes && core_is_recording(&recorder->gpu.core))
         bring_out(recorder, leaves.renews);
-    if (recorder_is_recording(recorder))
+    if (core_is_recording(&recorder->gpu.core))
         range_settle(recorder);
     pthread_mutex_lock(&ranges->lock);
     ranges->left = leaves.number;
     ranges->late = false;
     pthread_cond_broadcast(&ranges->changed);
     pthread_mutex_unlock(&ranges->lock);
-    work_wake(&recorder->work);
+    work_wake(&recorder->gpu.core.work);
 }

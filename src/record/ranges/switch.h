@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct gpu;
 struct recorder;
 
 /* Switches the kinds as they are wanted now. If another thread is switching, waits for it, even if
@@ -36,8 +37,7 @@ void range_serve(struct recorder *recorder);
  * lock. */
 void range_await_posted(struct recorder *recorder);
 
-/* Calls `how` while no other thread switches kinds. False, without the call, if another thread
- * switches for too long. Any thread, without the lock. */
-bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder));
+/* gpu_switch_alone, with the recorder's `gpu`. Any thread, without the lock. */
+bool range_switch(struct gpu *gpu, void (*how)(struct gpu *gpu));
 
 #endif

@@ -9,10 +9,11 @@
 
 #include "base/log.h"
 #include "base/text/strings.h"
-#include "record/core/state.h"
+#include "record/cupti/gpu.h"
 #include "record/sampling/lacks.h"
 #include "record/sampling/nvml.h"
 #include "record/sampling/pm.h"
+#include "record/sampling/sampling.h"
 
 #include "base/poison.h"
 
@@ -26,9 +27,8 @@ struct sampling_device {
 
 /* ---- The libraries, once ---- */
 
-static void try_pm(struct recorder *recorder)
+static void try_pm(struct sampling *sampling)
 {
-    struct sampling *sampling = &recorder->sampling;
     struct mp_error error;
 
     if (sampling->pm_tried)
@@ -37,13 +37,12 @@ static void try_pm(struct recorder *recorder)
     sampling->pm = calloc(1, sizeof(*sampling->pm));
     if (!sampling->pm)
         mp_text_copy(sampling->pm_reason, sizeof(sampling->pm_reason), "no memory");
-    else if (pm_api_open(sampling->pm, &recorder->cupti, &error) != MP_OK)
+    else if (pm_api_open(sampling->pm, &sampling->gpu->cupti, &error) != MP_OK)
         mp_text_copy(sampling->pm_reason, sizeof(sampling->pm_reason), error.text);
 }
 
-static const struct nvml_api *try_nvml(struct recorder *recorder)
+static const struct nvml_api *try_nvml(struct sampling *sampling)
 {
-    struct sampling *sampling = &recorder->sampling;
     struct mp_error error;
 
     if (!sampling->nvml_tried) {
@@ -75,7 +74,7 @@ static const char *note_of(const struct sampling_device *opened, const struct sa
 }
 
 /* The wishes that nobody can grant, as a set without samples. */
-static void publish_rest(struct recorder *recorder, unsigned device, const struct sample_plan *plan,
+static void publish_rest(struct sampling *sampling, unsigned device, const struct sample_plan *plan,
                          const struct sampling_device *opened)
 {
     struct sample_set *set = samples_new_set(device, SAMPLED_BY_NOBODY, 0);
@@ -86,7 +85,7 @@ static void publish_rest(struct recorder *recorder, unsigned device, const struc
             samples_add(set, plan->wishes->items[i].name, plan->wishes->items[i].entry, NULL,
                         note_of(opened, plan, i));
     if (set && set->count)
-        samples_publish(&recorder->sampling.store, set);
+        samples_publish(&sampling->store, set);
     else
         free(set);
 }
@@ -122,15 +121,14 @@ static bool wishes_for(const struct sample_plan *plan, enum sampled_by by)
     return false;
 }
 
-static void open_pm(struct recorder *recorder, struct sampling_device *opened, unsigned device,
+static void open_pm(struct sampling *sampling, struct sampling_device *opened, unsigned device,
                     struct sample_plan *plan, bool only_listed)
 {
-    struct sampling *sampling = &recorder->sampling;
     struct mp_error error;
 
     if (!wishes_for(plan, SAMPLED_BY_CUPTI))
         return;
-    try_pm(recorder);
+    try_pm(sampling);
     if (*sampling->pm_reason) {
         mp_text_copy(opened->reason, sizeof(opened->reason), sampling->pm_reason);
     } else if (pm_open(&opened->pm, sampling->pm, device, sampling->interval, plan, only_listed,
@@ -152,20 +150,20 @@ static void note_unread(struct sample_plan *plan)
             plan->lacks[i] = SAMPLE_LACKS_NVML;
 }
 
-static void open_nvml(struct recorder *recorder, struct sampling_device *opened, unsigned device,
+static void open_nvml(struct sampling *sampling, struct sampling_device *opened, unsigned device,
                       struct sample_plan *plan)
 {
-    const char *place = recorder->sampling.places[device];
+    const char *place = sampling->places[device];
     const struct nvml_api *api;
     struct mp_error error;
 
     if (!wishes_for(plan, SAMPLED_BY_GPM) && !wishes_for(plan, SAMPLED_BY_NVML))
         return;
-    api = *place ? try_nvml(recorder) : NULL;
+    api = *place ? try_nvml(sampling) : NULL;
     if (!*place)
         mp_error_set(&error, MP_ERR_UNSUPPORTED, "CUDA does not tell the GPU's place on the bus");
     else if (!api)
-        mp_error_set(&error, MP_ERR_UNSUPPORTED, "%s", recorder->sampling.nvml_reason);
+        mp_error_set(&error, MP_ERR_UNSUPPORTED, "%s", sampling->nvml_reason);
     else
         opened->nvml =
             nvml_open(api, device, place, plan, *opened->reason ? opened->reason : NULL, &error);
@@ -173,30 +171,29 @@ static void open_nvml(struct recorder *recorder, struct sampling_device *opened,
     note_unread(plan);
 }
 
-static void publish(struct recorder *recorder, struct sample_set *set)
+static void publish(struct sampling *sampling, struct sample_set *set)
 {
     if (set)
-        samples_publish(&recorder->sampling.store, set);
+        samples_publish(&sampling->store, set);
 }
 
-struct sampling_device *sampling_device_open(struct recorder *recorder, unsigned device,
+struct sampling_device *sampling_device_open(struct sampling *sampling, unsigned device,
                                              bool only_listed)
 {
-    struct sampling *sampling = &recorder->sampling;
     struct sampling_device *opened = calloc(1, sizeof(*opened));
     struct sample_plan plan = {.wishes = sampling->wishes};
 
     if (!opened)
         return NULL;
-    open_pm(recorder, opened, device, &plan, only_listed);
-    open_nvml(recorder, opened, device, &plan);
+    open_pm(sampling, opened, device, &plan, only_listed);
+    open_nvml(sampling, opened, device, &plan);
     if (opened->pm)
-        publish(recorder, pm_set(opened->pm));
+        publish(sampling, pm_set(opened->pm));
     if (opened->nvml) {
-        publish(recorder, nvml_gpm(opened->nvml));
-        publish(recorder, nvml_readings(opened->nvml));
+        publish(sampling, nvml_gpm(opened->nvml));
+        publish(sampling, nvml_readings(opened->nvml));
     }
-    publish_rest(recorder, device, &plan, opened);
+    publish_rest(sampling, device, &plan, opened);
     if (!only_listed)
         say(device, opened, &plan, sampling->interval);
     return opened;
@@ -204,11 +201,11 @@ struct sampling_device *sampling_device_open(struct recorder *recorder, unsigned
 
 /* ---- Sampling ---- */
 
-void sampling_device_start(struct recorder *recorder, struct sampling_device *device)
+void sampling_device_start(struct sampling *sampling, struct sampling_device *device)
 {
     struct mp_error error;
 
-    (void)recorder;
+    (void)sampling;
     if (device->running)
         return;
     device->running = true;
@@ -221,21 +218,21 @@ void sampling_device_start(struct recorder *recorder, struct sampling_device *de
         nvml_start(device->nvml);
 }
 
-void sampling_device_drain(struct recorder *recorder, struct sampling_device *device)
+void sampling_device_drain(struct sampling *sampling, struct sampling_device *device)
 {
     if (device->pm && pm_is_running(device->pm))
-        pm_drain(device->pm, &recorder->sampling.store);
+        pm_drain(device->pm, &sampling->store);
     if (device->nvml && device->running)
-        nvml_tick(device->nvml, &recorder->sampling.store, false);
+        nvml_tick(device->nvml, &sampling->store, false);
 }
 
-void sampling_device_stop(struct recorder *recorder, struct sampling_device *device)
+void sampling_device_stop(struct sampling *sampling, struct sampling_device *device)
 {
     if (!device->running)
         return;
     device->running = false;
     if (device->pm && pm_is_running(device->pm))
-        pm_stop(device->pm, &recorder->sampling.store);
+        pm_stop(device->pm, &sampling->store);
     if (device->nvml)
-        nvml_tick(device->nvml, &recorder->sampling.store, true);
+        nvml_tick(device->nvml, &sampling->store, true);
 }

@@ -9,8 +9,8 @@
 #include "base/settings/sample.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/core/thread.h"
+#include "record/cupti/gpu.h"
 #include "record/sampling/device.h"
 #include "record/sampling/wishes.h"
 
@@ -18,27 +18,27 @@
 
 #define STACK_BYTES ((size_t)1 << 20)
 
-void sampling_open(struct recorder *recorder)
+void sampling_open(struct sampling *sampling, struct gpu *gpu)
 {
-    struct sampling *sampling = &recorder->sampling;
-    bool query = recorder->config.query == MP_QUERY_SAMPLING;
+    bool query = gpu->core.config.query == MP_QUERY_SAMPLING;
     static struct mp_sample choice; /* of 4 KB: not on the stack */
     pthread_condattr_t attributes;
 
+    sampling->gpu = gpu;
     samples_open(&sampling->store);
     pthread_mutex_init(&sampling->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&sampling->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (!query && !*recorder->config.sample)
+    if (!query && !*gpu->core.config.sample)
         return;
-    if (!query && *recorder->config.metrics) {
+    if (!query && *gpu->core.config.metrics) {
         mp_log_warn("MINIPROF_METRICS and MINIPROF_SAMPLE need the same counters: nothing is "
                     "sampled");
         return;
     }
-    mp_sample_parse(query ? "all" : recorder->config.sample, &choice);
+    mp_sample_parse(query ? "all" : gpu->core.config.sample, &choice);
     sampling->interval = 1000000000u / choice.hertz;
     sampling->wishes = calloc(1, sizeof(*sampling->wishes));
     if (!sampling->wishes)
@@ -49,34 +49,33 @@ void sampling_open(struct recorder *recorder)
 
 /* ---- The sampling thread ---- */
 
-static void open_new_devices(struct recorder *recorder)
+static void open_new_devices(struct sampling *sampling)
 {
-    struct sampling *sampling = &recorder->sampling;
     uint64_t devices = atomic_load(&sampling->devices);
     unsigned i;
 
     for (i = 0; i < SAMPLING_DEVICES; i++)
         if ((devices >> i & 1) && !sampling->open[i])
-            sampling->open[i] = sampling_device_open(recorder, i, false);
+            sampling->open[i] = sampling_device_open(sampling, i, false);
 }
 
-static void for_all(struct recorder *recorder,
-                    void (*what)(struct recorder *recorder, struct sampling_device *device))
+static void for_all(struct sampling *sampling,
+                    void (*what)(struct sampling *sampling, struct sampling_device *device))
 {
     unsigned i;
 
     for (i = 0; i < SAMPLING_DEVICES; i++)
-        if (recorder->sampling.open[i])
-            what(recorder, recorder->sampling.open[i]);
+        if (sampling->open[i])
+            what(sampling, sampling->open[i]);
 }
 
-static void serve(struct recorder *recorder, bool on)
+static void serve(struct sampling *sampling, bool on)
 {
     if (on) {
-        open_new_devices(recorder);
-        for_all(recorder, sampling_device_start);
+        open_new_devices(sampling);
+        for_all(sampling, sampling_device_start);
     } else {
-        for_all(recorder, sampling_device_stop);
+        for_all(sampling, sampling_device_stop);
     }
 }
 
@@ -95,8 +94,7 @@ static void await_request(struct sampling *sampling)
 
 static void *sampling_main(void *argument)
 {
-    struct recorder *recorder = argument;
-    struct sampling *sampling = &recorder->sampling;
+    struct sampling *sampling = argument;
     bool over = false;
 
     pthread_setname_np(pthread_self(), "miniprof-sample");
@@ -111,9 +109,9 @@ static void *sampling_main(void *argument)
         over = sampling->over;
         pthread_mutex_unlock(&sampling->lock);
         if (asked != sampling->served)
-            serve(recorder, on);
+            serve(sampling, on);
         else
-            for_all(recorder, sampling_device_drain);
+            for_all(sampling, sampling_device_drain);
         pthread_mutex_lock(&sampling->lock);
         sampling->served = asked;
         pthread_cond_broadcast(&sampling->changed);
@@ -125,14 +123,13 @@ static void *sampling_main(void *argument)
 /* ---- The others ---- */
 
 /* Under the lock. */
-static bool start_thread(struct recorder *recorder)
+static bool start_thread(struct sampling *sampling)
 {
-    struct sampling *sampling = &recorder->sampling;
     pthread_t thread;
 
     if (!sampling->started)
-        sampling->started = thread_start(&recorder->threads, &thread, STACK_BYTES, sampling_main,
-                                         recorder) == MP_OK;
+        sampling->started = thread_start(&sampling->gpu->core.threads, &thread, STACK_BYTES,
+                                         sampling_main, sampling) == MP_OK;
     return sampling->started;
 }
 
@@ -153,39 +150,37 @@ static void await_served(struct sampling *sampling, uint32_t number)
 
 enum request { REQUEST_ON, REQUEST_OFF, REQUEST_AS_IT_IS, REQUEST_END };
 
-static void request(struct recorder *recorder, enum request what)
+static void request(struct sampling *sampling, enum request what)
 {
-    struct sampling *sampling = &recorder->sampling;
-
     pthread_mutex_lock(&sampling->lock);
     if (what != REQUEST_AS_IT_IS)
         sampling->on = what == REQUEST_ON;
     sampling->over |= what == REQUEST_END;
     if ((sampling->on || (sampling->started && what != REQUEST_AS_IT_IS)) &&
-        start_thread(recorder)) {
+        start_thread(sampling)) {
         uint32_t number = ++sampling->asked;
 
         pthread_cond_broadcast(&sampling->changed);
         await_served(sampling, number);
     }
     pthread_mutex_unlock(&sampling->lock);
-    work_wake(&recorder->work);
+    work_wake(&sampling->gpu->core.work);
 }
 
-void sampling_note_context(struct recorder *recorder, CUcontext context)
+void sampling_note_context(struct sampling *sampling, CUcontext context)
 {
     uint32_t device;
 
-    if (recorder->sampling.wanted && recorder->cupti.get_device_id &&
-        recorder->cupti.get_device_id(context, &device) == CUPTI_SUCCESS &&
+    if (sampling->wanted && sampling->gpu->cupti.get_device_id &&
+        sampling->gpu->cupti.get_device_id(context, &device) == CUPTI_SUCCESS &&
         device < SAMPLING_DEVICES)
-        atomic_fetch_or(&recorder->sampling.devices, UINT64_C(1) << device);
+        atomic_fetch_or(&sampling->devices, UINT64_C(1) << device);
 }
 
 /* Contexts that were there before CUPTI told of them. */
-static void note_contexts(struct recorder *recorder)
+static void note_contexts(struct sampling *sampling)
 {
-    struct context_list *contexts = &recorder->cuda.contexts;
+    struct context_list *contexts = &sampling->gpu->cuda.contexts;
     CUcontext items[MAX_CONTEXTS_HELD];
     uint32_t count, i;
 
@@ -194,63 +189,63 @@ static void note_contexts(struct recorder *recorder)
     memcpy(items, contexts->items, sizeof(items));
     pthread_mutex_unlock(&contexts->lock);
     for (i = 0; i < count; i++)
-        sampling_note_context(recorder, items[i]);
+        sampling_note_context(sampling, items[i]);
 }
 
 /* NVML knows the devices by their places on the bus. The driver is asked on one of the program's
  * threads, since the sampling thread is no user of CUDA. */
-static void note_places(struct recorder *recorder)
+static void note_places(struct sampling *sampling)
 {
-    struct sampling *sampling = &recorder->sampling;
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&sampling->gpu->core.logs);
     uint64_t devices = atomic_load(&sampling->devices);
     unsigned i;
 
-    if (!log || !recorder->driver.get_bus_id ||
+    if (!log || !sampling->gpu->driver.get_bus_id ||
         atomic_exchange(&sampling->placed, devices) == devices)
         return;
     log->busy = true; /* calls of ours are not recorded */
     for (i = 0; i < SAMPLING_DEVICES; i++)
         if (devices >> i & 1)
-            recorder->driver.get_bus_id(sampling->places[i], SAMPLING_PLACE_BYTES, (CUdevice)i);
+            sampling->gpu->driver.get_bus_id(sampling->places[i], SAMPLING_PLACE_BYTES,
+                                             (CUdevice)i);
     log->busy = false;
 }
 
-void sampling_await(struct recorder *recorder, uint32_t correlation)
+void sampling_await(struct sampling *sampling, uint32_t correlation)
 {
-    if (!recorder->sampling.wanted || !atomic_load(&recorder->sampling.devices))
+    if (!sampling->wanted || !atomic_load(&sampling->devices))
         return;
-    edges_note_read(&recorder->edges, correlation); /* not a call of the application */
-    note_places(recorder);
-    request(recorder, REQUEST_AS_IT_IS);
+    own_calls_note(&sampling->gpu->core.logs.own, correlation); /* not a call of the application */
+    note_places(sampling);
+    request(sampling, REQUEST_AS_IT_IS);
 }
 
-void sampling_switch(struct recorder *recorder, bool on)
+void sampling_switch(struct sampling *sampling, bool on)
 {
-    if (!recorder->sampling.wanted)
+    if (!sampling->wanted)
         return;
     if (on) {
-        note_contexts(recorder);
-        note_places(recorder);
+        note_contexts(sampling);
+        note_places(sampling);
     }
-    request(recorder, on ? REQUEST_ON : REQUEST_OFF);
+    request(sampling, on ? REQUEST_ON : REQUEST_OFF);
 }
 
-void sampling_finish(struct recorder *recorder)
+void sampling_finish(struct sampling *sampling)
 {
-    if (recorder->sampling.wanted)
-        request(recorder, REQUEST_END);
+    if (sampling->wanted)
+        request(sampling, REQUEST_END);
 }
 
-void sampling_query(struct recorder *recorder)
+void sampling_query(struct sampling *sampling)
 {
     CUdevice device = 0;
 
-    if (recorder->sampling.wishes && recorder->driver.get_device &&
-        recorder->driver.get_device(&device) == CUDA_SUCCESS && device >= 0 &&
+    if (sampling->wishes && sampling->gpu->driver.get_device &&
+        sampling->gpu->driver.get_device(&device) == CUDA_SUCCESS && device >= 0 &&
         device < (CUdevice)SAMPLING_DEVICES) {
-        atomic_store(&recorder->sampling.devices, UINT64_C(1) << device);
-        note_places(recorder);
-        sampling_device_open(recorder, (unsigned)device, true);
+        atomic_store(&sampling->devices, UINT64_C(1) << device);
+        note_places(sampling);
+        sampling_device_open(sampling, (unsigned)device, true);
     }
 }

@@ -29,7 +29,7 @@
 #define SAMPLING_DEVICES     64u
 #define SAMPLING_PLACE_BYTES 32
 
-struct recorder;
+struct gpu;
 struct sampling_device;
 
 struct sampling {
@@ -37,6 +37,7 @@ struct sampling {
     bool wanted;
     uint64_t interval; /* ns */
     struct sample_wishes *wishes;
+    struct gpu *gpu;
 
     struct sample_store store;
     _Atomic uint64_t devices;                            /* that have had a context: a bit each */
@@ -60,22 +61,22 @@ struct sampling {
 };
 
 /* Reads the setting. */
-void sampling_open(struct recorder *recorder);
+void sampling_open(struct sampling *sampling, struct gpu *gpu);
 
 /* A context was made: notes its device. May run inside of any of CUPTI's callbacks. */
-void sampling_note_context(struct recorder *recorder, CUcontext context);
+void sampling_note_context(struct sampling *sampling, CUcontext context);
 
 /* The call with this id that made a context returns: what follows is sampled, if sampling is on. */
-void sampling_await(struct recorder *recorder, uint32_t correlation);
+void sampling_await(struct sampling *sampling, uint32_t correlation);
 
 /* Sampling is wanted from here on, or no longer. Waits until that is so. */
-void sampling_switch(struct recorder *recorder, bool on);
+void sampling_switch(struct sampling *sampling, bool on);
 
 /* The end of the recording. */
-void sampling_finish(struct recorder *recorder);
+void sampling_finish(struct sampling *sampling);
 
 /* MINIPROF_QUERY=sampling: what the device of the current context can be asked for, as sets without
  * samples. On the calling thread. */
-void sampling_query(struct recorder *recorder);
+void sampling_query(struct sampling *sampling);
 
 #endif

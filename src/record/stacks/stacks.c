@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/process_id.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/core/core.h"
 #include "record/nvtx/nvtx.h"
 #include "record/places/loaded.h"
 #include "record/python/walk.h"
@@ -213,14 +213,12 @@ static void take_call(struct stacks *stacks, struct call_log *log, uint32_t corr
         slots_put(&stacks->calls, correlation, stack);
 }
 
-void stacks_call(struct recorder *recorder, const CUpti_CallbackData *data)
+void stacks_call(struct stacks *stacks, struct core *core, const CUpti_CallbackData *data)
 {
-    struct stacks *stacks = &recorder->stacks;
-    struct call_log *log = call_log_mine(&recorder->logs);
+    struct call_log *log = call_log_mine(&core->logs);
     bool enters = data->callbackSite == CUPTI_API_ENTER;
 
-    if (!log || log->busy ||
-        !atomic_load_explicit(&recorder->cupti_state.enabled, memory_order_relaxed))
+    if (!log || log->busy || !atomic_load_explicit(&core->enabled, memory_order_relaxed))
         return;
     if (!stacks->over) {
         if (enters)
@@ -232,35 +230,32 @@ void stacks_call(struct recorder *recorder, const CUpti_CallbackData *data)
     }
 }
 
-void stacks_node(struct recorder *recorder, uint32_t number)
+void stacks_node(struct stacks *stacks, struct core *core, uint32_t number)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
-    uint32_t stack = log && !log->busy ? stacks_take(&recorder->stacks, log) : 0;
+    struct call_log *log = call_log_mine(&core->logs);
+    uint32_t stack = log && !log->busy ? stacks_take(stacks, log) : 0;
 
     if (stack)
-        slots_put(&recorder->stacks.nodes, number, stack);
+        slots_put(&stacks->nodes, number, stack);
 }
 
-void stacks_open(struct recorder *recorder)
+void stacks_open(struct stacks *stacks, struct core *core)
 {
-    struct stacks *stacks = &recorder->stacks;
-
-    if (recorder->config.stacks == MP_STACKS_OFF)
+    if (core->config.stacks == MP_STACKS_OFF)
         return;
     stacks->pid = mp_process_id();
-    stacks->every = recorder->config.stacks_every;
-    stacks->over = (uint64_t)recorder->config.stacks_over * 1000u;
-    stacks->wants_python = recorder->config.stacks != MP_STACKS_NATIVE;
-    if (recorder->config.stacks != MP_STACKS_PYTHON)
+    stacks->every = core->config.stacks_every;
+    stacks->over = (uint64_t)core->config.stacks_over * 1000u;
+    stacks->wants_python = core->config.stacks != MP_STACKS_NATIVE;
+    if (core->config.stacks != MP_STACKS_PYTHON)
         native_open(&stacks->native);
-    if (recorder->config.stacks == MP_STACKS_BOTH)
+    if (core->config.stacks == MP_STACKS_BOTH)
         evaluator_open(&stacks->python.evaluator);
     store_open(&stacks->store);
-    stacks->wanted = slots_open(&stacks->calls) && slots_open(&stacks->nodes);
-    if (!stacks->wanted)
+    core->wanted.stacks = slots_open(&stacks->calls) && slots_open(&stacks->nodes);
+    if (!core->wanted.stacks)
         mp_log_warn("no memory for MINIPROF_STACKS: no stacks are recorded");
     /* Nodes of graphs are told by numbers among the NVTX events, also where there are none. */
-    if (recorder->config.nvtx == MP_SWITCH_ON)
+    if (core->config.nvtx == MP_SWITCH_ON)
         mp_nvtx_prepare();
-    atomic_store(&recorder->overlaps.kept, true); /* the callback of these launches stays on */
 }

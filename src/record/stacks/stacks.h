@@ -25,6 +25,7 @@
 
 #include <cupti.h>
 
+#include "record/gaps/gaps.h"
 #include "record/places/store.h"
 #include "record/python/python.h"
 #include "record/python/walk.h"
@@ -35,11 +36,10 @@
 #define STACK_DEPTH (WALK_DEPTH + NATIVE_DEPTH + 2)
 
 struct call_log;
-struct recorder;
+struct core;
 
 /* InitializeInjection writes what has no other note. */
 struct stacks {
-    bool wanted;
     uint32_t every; /* calls of a thread of which one gets a stack */
     uint64_t over;  /* only calls that took as many ns; 0: all */
     pid_t pid;
@@ -49,17 +49,18 @@ struct stacks {
     struct stack_store store; /* lock: stacks */
     struct stack_slots calls; /* by correlation id */
     struct stack_slots nodes; /* by the number of origins.h */
+    struct gaps gaps;         /* atomics, and rings without a lock */
     _Atomic uint64_t broken;  /* walks that ended at what is no frame, or found no room */
 };
 
 /* In InitializeInjection. Without memory nothing is wanted, and a line says so. */
-void stacks_open(struct recorder *recorder);
+void stacks_open(struct stacks *stacks, struct core *core);
 
 /* ENTER and EXIT of a call that has a stack, from CUPTI's callback. */
-void stacks_call(struct recorder *recorder, const CUpti_CallbackData *data);
+void stacks_call(struct stacks *stacks, struct core *core, const CUpti_CallbackData *data);
 
 /* A node of a graph has been made, and has this number. */
-void stacks_node(struct recorder *recorder, uint32_t number);
+void stacks_node(struct stacks *stacks, struct core *core, uint32_t number);
 
 /* The calling thread's stack as it is now; 0: none. For the benchmark too. */
 uint32_t stacks_take(struct stacks *stacks, struct call_log *log);

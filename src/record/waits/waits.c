@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/core/core.h"
 #include "record/nvtx/time.h"
+#include "record/stacks/stacks.h"
+#include "trace/codec/schema.h"
 
 #include "base/poison.h"
 
@@ -21,18 +23,24 @@ _Static_assert(
         (int)MP_WAIT_RWLOCK == MP_wait_kind_rwlock,
     "the preloaded library's kinds are the trace's");
 
+/* Of take_wait, which gets no argument of ours. Written before the library may call it. */
+static struct {
+    struct waits *waits;
+    struct stacks *stacks;
+    struct core *core;
+} taker;
+
 /* In the thread that has waited. A child made by clone has no fork handler, but another id. */
 static void take_wait(const struct mp_preload_wait *wait)
 {
-    struct recorder *recorder = mp_recorder;
     bool half = false;
 
-    if (!recorder_is_recording(recorder) || !recorder_is_of_process(recorder))
+    if (!core_is_recording(taker.core) || !core_is_of_process(taker.core))
         return;
-    recorder->jobs.thread_waited(recorder, wait);
-    waits_put(&recorder->waits, wait, &half);
+    gaps_waited(taker.stacks, taker.core, wait);
+    waits_put(taker.waits, wait, &half);
     if (half)
-        work_wake(&recorder->work);
+        work_wake(&taker.core->work);
 }
 
 /* ---- The clock ---- */
@@ -43,7 +51,7 @@ static uint64_t stand_still(void)
     return 0;
 }
 
-static void set_clock(const struct recorder *recorder, struct mp_preload *preload)
+static void set_clock(const struct core *core, struct mp_preload *preload)
 {
 #if defined(__x86_64__)
     bool is_even = nvtx_counter_is_usable();
@@ -53,9 +61,8 @@ static void set_clock(const struct recorder *recorder, struct mp_preload *preloa
     bool is_monotonic = strcmp(mp_clock_name(), "monotonic") == 0;
 
     if (!is_monotonic)
-        atomic_store(&preload->clock, mp_clock_is_played(recorder->recording.begin_time)
-                                          ? stand_still
-                                          : mp_clock_now);
+        atomic_store(&preload->clock,
+                     mp_clock_is_played(core->begin_time) ? stand_still : mp_clock_now);
     atomic_store(&preload->counter_is_even, is_monotonic && is_even);
 }
 
@@ -100,20 +107,24 @@ static void leave_alone(struct mp_preload_code *place, uintptr_t address)
 
 /* ---- From when to when ---- */
 
-void waits_ask(struct recorder *recorder, struct mp_preload *preload)
+void waits_ask(struct waits *waits, struct stacks *stacks, struct core *core,
+               struct mp_preload *preload, uintptr_t cupti)
 {
-    if (!preload || recorder->config.waits == MP_SWITCH_OFF)
+    if (!preload || core->config.waits == MP_SWITCH_OFF)
         return;
     leave_alone(&preload->left_alone[0], (uintptr_t)take_wait);
-    leave_alone(&preload->left_alone[1], (uintptr_t)recorder->cupti.flush_all);
-    set_clock(recorder, preload);
-    atomic_store(&recorder->waits.preload, preload);
+    leave_alone(&preload->left_alone[1], cupti);
+    set_clock(core, preload);
+    taker.waits = waits;
+    taker.stacks = stacks;
+    taker.core = core;
+    atomic_store(&waits->preload, preload);
     atomic_store(&preload->waited, take_wait);
 }
 
-void waits_stop(struct recorder *recorder)
+void waits_stop(struct waits *waits)
 {
-    struct mp_preload *preload = atomic_load(&recorder->waits.preload);
+    struct mp_preload *preload = atomic_load(&waits->preload);
 
     if (preload)
         atomic_store(&preload->waited, NULL);

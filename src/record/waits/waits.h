@@ -20,7 +20,8 @@
 
 #define WAITS_SLOTS 8192u /* a power of two; 512 KiB, touched as it fills */
 
-struct recorder;
+struct core;
+struct stacks;
 
 struct wait_slot {
     _Atomic uint64_t turn;
@@ -42,10 +43,12 @@ bool waits_put(struct waits *waits, const struct mp_preload_wait *wait, bool *ha
 /* Takes the oldest wait; false when there is none. The writer only. */
 bool waits_take(struct waits *waits, struct mp_preload_wait *wait);
 
-/* Has the library tell of waits from now on. Once recording has begun. */
-void waits_ask(struct recorder *recorder, struct mp_preload *preload);
+/* Has the library tell of waits from now on, but not of those in CUPTI, where `cupti` is an
+ * address. Once recording has begun. */
+void waits_ask(struct waits *waits, struct stacks *stacks, struct core *core,
+               struct mp_preload *preload, uintptr_t cupti);
 
 /* No longer: the recording ends, or this is a forked child. */
-void waits_stop(struct recorder *recorder);
+void waits_stop(struct waits *waits);
 
 #endif

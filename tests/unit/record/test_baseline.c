@@ -9,8 +9,8 @@
 
 #include "record/core/call_log.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/process/callbacks.h"
+#include "record/process/recorder.h"
 #include "record/ranges/baseline.h"
 
 #include "fake_context.h"
@@ -33,13 +33,13 @@ static int record(void **state)
 {
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
-    atomic_store(&recorder.attach.done, true);
+    atomic_store(&recorder.gpu.attach.done, true);
     told_count = 0;
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    atomic_store(&recorder.phase, PHASE_RECORDING);
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    atomic_store(&recorder.gpu.core.phase, PHASE_RECORDING);
     recorder.ranges.open = true;
     recorder.ranges.begun = 1;
-    recorder.baseline.wanted = true;
+    recorder.gpu.core.wanted.baseline = true;
     atomic_store(&recorder.baseline.first, 1);
     return 0;
 }
@@ -100,7 +100,7 @@ static void chosen_steps_are_told_from_call_to_call(void **state)
     (void)state;
     for (unsigned i = 0; i < BLOCK_CHOICE_STEPS + 4; i++)
         launch_graph();
-    call_logs_drain(&recorder.logs, keep_entry, NULL);
+    call_logs_drain(&recorder.gpu.core.logs, keep_entry, NULL);
     assert_int_equal(told_count, 3);
     for (unsigned i = 0; i < told_count; i++) {
         assert_int_equal(told[i].kind, CALL_ENTRY_STEP);
@@ -130,10 +130,10 @@ static void callbacks_tell_of_steps(void **state)
     CUpti_CallbackData data = {.functionReturnValue = &result, .correlationData = &note};
 
     (void)state;
-    for (size_t i = 1; !recorder.api.watch[CBID]; i++)
+    for (size_t i = 1; !recorder.gpu.api.watch[CBID]; i++)
         if (api_watches[i - 1].sync_kind == MP_sync_kind_stream_synchronize)
-            recorder.api.watch[CBID] = (uint8_t)i;
-    atomic_store(&recorder.ranges.paused, true);
+            recorder.gpu.api.watch[CBID] = (uint8_t)i;
+    atomic_store(&recorder.gpu.core.paused, true);
     for (unsigned i = 0; i <= BLOCK_CHOICE_STEPS; i++) {
         assert_int_equal(chosen(), -1);
         data.callbackSite = CUPTI_API_ENTER;
@@ -153,22 +153,23 @@ static bool pauses(uint32_t idle_after)
 {
     struct work mark;
 
-    fake_context_use(&recorder.driver, idle_after);
-    recorder.cuda.contexts.count = 1;
+    fake_context_use(&recorder.gpu.driver, idle_after);
+    recorder.gpu.cuda.contexts.count = 1;
     recorder.baseline.blocks.share = 50;
     recorder.ranges.posted = recorder.ranges.on = true;
     recorder.ranges.left = UINT64_MAX;
-    assert_int_equal(work_queue_open(&recorder.work, 1), MP_OK);
+    assert_int_equal(work_queue_open(&recorder.gpu.core.work, 1), MP_OK);
     for (unsigned i = 0; i <= BLOCK_CHOICE_STEPS; i++)
         wait_for_stream(CUDA_SUCCESS);
     recorder.baseline.blocks.since = 1; /* it began long ago */
     for (unsigned i = 0; i < BLOCK_STEPS; i++) {
-        assert_false(atomic_load(&recorder.ranges.paused));
+        assert_false(atomic_load(&recorder.gpu.core.paused));
         wait_for_stream(CUDA_SUCCESS);
     }
-    assert_int_equal(work_take(&recorder.work, &mark), atomic_load(&recorder.ranges.paused));
-    work_queue_close(&recorder.work);
-    return atomic_load(&recorder.ranges.paused);
+    assert_int_equal(work_take(&recorder.gpu.core.work, &mark),
+                     atomic_load(&recorder.gpu.core.paused));
+    work_queue_close(&recorder.gpu.core.work);
+    return atomic_load(&recorder.gpu.core.paused);
 }
 
 static void a_block_ends_where_the_context_has_no_work(void **state)

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "record/core/state.h"
 #include "record/cupti/contexts.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -28,10 +28,10 @@ static int record(void **state)
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
     enabled_count = 0;
-    recorder.cupti.enable = enable;
-    recorder.config.gpu = MP_SWITCH_ON;
-    atomic_store(&recorder.cupti_state.enabled, true);
-    atomic_store(&recorder.cuda.context_made, true);
+    recorder.gpu.cupti.enable = enable;
+    recorder.gpu.core.config.gpu = MP_SWITCH_ON;
+    atomic_store(&recorder.gpu.core.enabled, true);
+    atomic_store(&recorder.gpu.cuda.context_made, true);
     return 0;
 }
 
@@ -45,14 +45,14 @@ static CUcontext context(unsigned number)
 static void the_second_context_brings_copies_between_devices(void **state)
 {
     (void)state;
-    contexts_hold(&recorder, context(0));
-    contexts_hold(&recorder, context(0));
-    assert_int_equal(contexts_count(&recorder.cuda.contexts), 1);
-    assert_false(atomic_load(&recorder.cuda.several_contexts));
+    contexts_hold(&recorder.gpu, context(0));
+    contexts_hold(&recorder.gpu, context(0));
+    assert_int_equal(contexts_count(&recorder.gpu.cuda.contexts), 1);
+    assert_false(atomic_load(&recorder.gpu.cuda.several_contexts));
     assert_int_equal(enabled_count, 0);
-    contexts_hold(&recorder, context(1));
-    assert_true(atomic_load(&recorder.cuda.several_contexts));
-    contexts_hold(&recorder, context(2));
+    contexts_hold(&recorder.gpu, context(1));
+    assert_true(atomic_load(&recorder.gpu.cuda.several_contexts));
+    contexts_hold(&recorder.gpu, context(2));
     assert_int_equal(enabled_count, 1);
     assert_int_equal(enabled[0], CUPTI_ACTIVITY_KIND_MEMCPY2);
 }
@@ -61,13 +61,13 @@ static void contexts_that_go_make_room(void **state)
 {
     (void)state;
     for (unsigned i = 0; i <= MAX_CONTEXTS_HELD; i++)
-        contexts_hold(&recorder, context(i));
-    assert_int_equal(contexts_count(&recorder.cuda.contexts), MAX_CONTEXTS_HELD);
-    contexts_forget(&recorder.cuda.contexts, context(MAX_CONTEXTS_HELD)); /* not held */
-    assert_int_equal(contexts_count(&recorder.cuda.contexts), MAX_CONTEXTS_HELD);
+        contexts_hold(&recorder.gpu, context(i));
+    assert_int_equal(contexts_count(&recorder.gpu.cuda.contexts), MAX_CONTEXTS_HELD);
+    contexts_forget(&recorder.gpu.cuda.contexts, context(MAX_CONTEXTS_HELD)); /* not held */
+    assert_int_equal(contexts_count(&recorder.gpu.cuda.contexts), MAX_CONTEXTS_HELD);
     for (unsigned i = 0; i < MAX_CONTEXTS_HELD; i++)
-        contexts_forget(&recorder.cuda.contexts, context(i));
-    assert_int_equal(contexts_count(&recorder.cuda.contexts), 0);
+        contexts_forget(&recorder.gpu.cuda.contexts, context(i));
+    assert_int_equal(contexts_count(&recorder.gpu.cuda.contexts), 0);
 }
 
 int main(void)

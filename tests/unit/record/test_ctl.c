@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/ctl_address.h"
-#include "record/core/state.h"
 #include "record/process/ctl.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -38,7 +38,7 @@ static void expect_answer(enum recorder_phase phase, const char *request, const 
     int client = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     char answer[200] = "";
 
-    atomic_store(&recorder.phase, phase);
+    atomic_store(&recorder.gpu.core.phase, phase);
     assert_int_equal(connect(client, (struct sockaddr *)&address, bytes), 0);
     assert_int_equal(send(client, request, strlen(request), 0), strlen(request));
     ctl_serve(&recorder);

@@ -275,8 +275,10 @@ static void wanted_calls_are_kept_without_those_inside_of_them(void **state)
 /* From then on callbacks log them. */
 static void calls_after_the_end_of_calls_are_left_out(void **state)
 {
+    static const _Atomic uint64_t end = 300;
+
     (void)state;
-    atomic_store(&decoder.calls_end, 300);
+    decoder.calls_end = &end;
     put_call(CUPTI_ACTIVITY_KIND_RUNTIME, WANTED, 299, 301, 5);
     put_call(CUPTI_ACTIVITY_KIND_RUNTIME, WANTED, 300, 301, 6);
     expect("call thread=1 function=1 start=299 duration=2 correlation=5");

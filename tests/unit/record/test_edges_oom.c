@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "record/core/call_log.h"
 #include "record/graphs/edges.h"
 #include "unit/failing_malloc.h"
 #include "unit/trace_fixture.h"
@@ -300,20 +301,20 @@ static void a_graph_that_could_not_be_read_is_counted(void **state)
     bench_close(&bench);
 }
 
-static void the_last_reads_are_known_by_their_correlation_ids(void **state)
+static void the_last_calls_of_ours_are_known_by_their_correlation_ids(void **state)
 {
-    struct bench bench;
+    static struct call_logs logs;
+    struct own_calls *own = &logs.own;
     uint32_t id;
 
     (void)state;
-    bench_open(&bench);
-    assert_false(edges_is_read(&bench.store, 0));
-    for (id = 1; id <= EDGES_READS + 10; id++)
-        edges_note_read(&bench.store, id);
-    assert_false(edges_is_read(&bench.store, 10));
-    assert_true(edges_is_read(&bench.store, 11));
-    assert_true(edges_is_read(&bench.store, EDGES_READS + 10));
-    bench_close(&bench);
+    assert_int_equal(call_logs_open(&logs), MP_OK);
+    assert_false(own_calls_has(own, 0));
+    for (id = 1; id <= OWN_CALLS + 10; id++)
+        own_calls_note(own, id);
+    assert_false(own_calls_has(own, 10));
+    assert_true(own_calls_has(own, 11));
+    assert_true(own_calls_has(own, OWN_CALLS + 10));
 }
 
 int main(void)
@@ -329,7 +330,7 @@ int main(void)
         cmocka_unit_test(most_graphs_are_held_at_once),
         cmocka_unit_test(every_edge_is_written_or_counted_when_memory_runs_out),
         cmocka_unit_test(a_graph_that_could_not_be_read_is_counted),
-        cmocka_unit_test(the_last_reads_are_known_by_their_correlation_ids),
+        cmocka_unit_test(the_last_calls_of_ours_are_known_by_their_correlation_ids),
     };
 
     return cmocka_run_group_tests_name("the edges of graphs", tests, NULL, NULL);

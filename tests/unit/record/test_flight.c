@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "base/io.h"
-#include "record/core/state.h"
 #include "record/flight/file.h"
 #include "record/flight/flight.h"
 #include "record/flight/trace.h"
+#include "record/process/recorder.h"
 #include "unit/trace_fixture.h"
 
 #define NO_LIMIT SIZE_MAX
@@ -30,14 +30,17 @@ static int open_recording(void **state)
 
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    edges_open(&recorder.edges);
-    recording->profiled = &recorder.profiled;
-    recording->edges = &recorder.edges;
-    recording->recorder = &recorder;
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    edges_open(&recorder.graphs.edges);
+    recording->profiled = &recorder.profiling.profiled;
+    recording->edges = &recorder.graphs.edges;
+    recording->gpu = &recorder.gpu;
+    recording->stacks = &recorder.stacks;
+    recording->host_nodes = &recorder.graphs.host_nodes;
+    recording->step_names = recorder.baseline.names;
     fd = fixture_file(NULL, 0);
-    assert_int_equal(recording_open(recording, fixture_writer(fd, "", 0), &recorder.cupti,
-                                    &recorder.api, MP_CAPTURE_ALL, true),
+    assert_int_equal(recording_open(recording, fixture_writer(fd, "", 0), &recorder.gpu.cupti,
+                                    &recorder.gpu.api, MP_CAPTURE_ALL, true),
                      MP_OK);
     return 0;
 }
@@ -104,7 +107,7 @@ static void leave_trace(const char *path, int pid)
  * or what is wrong. */
 static const char *published(int pid)
 {
-    static struct output output;
+    static struct trace_file output;
     static char path[PATH_MAX];
     char folder[] = "/tmp/miniprof-flight-XXXXXX";
     struct mp_error error = {.text = ""};
@@ -145,7 +148,8 @@ static void a_file_of_another_process_is_no_place_to_count_from(void **state)
 
 static void set(const char *name, const char *value)
 {
-    assert_int_equal(mp_config_set(&recorder.config, mp_setting_by_name(name), value, NULL), MP_OK);
+    assert_int_equal(
+        mp_config_set(&recorder.gpu.core.config, mp_setting_by_name(name), value, NULL), MP_OK);
 }
 
 static void open_flight(const char *folder)
@@ -154,19 +158,22 @@ static void open_flight(const char *folder)
     struct mp_writer *writer;
 
     memset(&recorder, 0, sizeof(recorder));
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    edges_open(&recorder.edges);
-    mp_config_init(&recorder.config);
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    edges_open(&recorder.graphs.edges);
+    mp_config_init(&recorder.gpu.core.config);
     snprintf(path, sizeof(path), "%s/a.mpt", folder);
     set("MINIPROF_OUTPUT", path);
     set("MINIPROF_FLIGHT", "1h");
     flight_configure(&recorder);
-    recorder.recording.profiled = &recorder.profiled;
-    recorder.recording.edges = &recorder.edges;
-    recorder.recording.recorder = &recorder;
+    recorder.recording.profiled = &recorder.profiling.profiled;
+    recorder.recording.edges = &recorder.graphs.edges;
+    recorder.recording.gpu = &recorder.gpu;
+    recorder.recording.stacks = &recorder.stacks;
+    recorder.recording.host_nodes = &recorder.graphs.host_nodes;
+    recorder.recording.step_names = recorder.baseline.names;
     assert_int_equal(flight_open(&recorder, &writer, NULL), MP_OK);
-    assert_int_equal(recording_open(&recorder.recording, writer, &recorder.cupti, &recorder.api,
-                                    MP_CAPTURE_ALL, true),
+    assert_int_equal(recording_open(&recorder.recording, writer, &recorder.gpu.cupti,
+                                    &recorder.gpu.api, MP_CAPTURE_ALL, true),
                      MP_OK);
 }
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "record/core/state.h"
 #include "record/cupti/flush.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -30,9 +30,9 @@ static CUptiResult flush_all(uint32_t flag)
     assert_true(cupti.flushes < sizeof(cupti.flags) / sizeof(cupti.flags[0]));
     cupti.flags[cupti.flushes++] = flag;
     if (cupti.takes_over)
-        atomic_store(&recorder.clients.taken, true);
+        atomic_store(&recorder.gpu.clients.taken, true);
     else
-        atomic_fetch_add(&recorder.pool.completed, 1);
+        atomic_fetch_add(&recorder.gpu.pool.completed, 1);
     return CUPTI_SUCCESS;
 }
 
@@ -45,9 +45,9 @@ static CUptiResult dropped_records(CUcontext context, uint32_t stream, size_t *d
     return cupti.answer;
 }
 
-static bool switch_alone(struct recorder *whose, void (*how)(struct recorder *recorder))
+static bool switch_alone(struct gpu *whose, void (*how)(struct gpu *gpu))
 {
-    assert_ptr_equal(whose, &recorder);
+    assert_ptr_equal(whose, &recorder.gpu);
     assert_non_null(how);
     switches++;
     return true;
@@ -65,13 +65,12 @@ static int record(void **state)
     memset(&recorder, 0, sizeof(recorder));
     memset(&cupti, 0, sizeof(cupti));
     switches = 0;
-    recorder.cupti.flush_all = flush_all;
-    recorder.cupti.dropped_records = dropped_records;
-    recorder.jobs.switch_alone = switch_alone;
-    atomic_store(&recorder.phase, PHASE_RECORDING);
-    atomic_store(&recorder.cupti_state.flush_allowed, true);
-    atomic_store(&recorder.cupti_state.enabled, true);
-    atomic_store(&recorder.pool.requested, 1);
+    recorder.gpu.cupti.flush_all = flush_all;
+    recorder.gpu.cupti.dropped_records = dropped_records;
+    atomic_store(&recorder.gpu.core.phase, PHASE_RECORDING);
+    atomic_store(&recorder.gpu.cupti_state.flush_allowed, true);
+    atomic_store(&recorder.gpu.core.enabled, true);
+    atomic_store(&recorder.gpu.pool.requested, 1);
     return 0;
 }
 
@@ -79,13 +78,13 @@ static void what_cupti_drops_between_flushes_adds_up(void **state)
 {
     (void)state;
     drop(7);
-    flush_buffers(&recorder);
-    assert_int_equal(atomic_load(&recorder.flusher.dropped), 7);
-    flush_buffers(&recorder);
-    assert_int_equal(atomic_load(&recorder.flusher.dropped), 7);
+    flush_buffers(&recorder.gpu, switch_alone);
+    assert_int_equal(atomic_load(&recorder.gpu.flusher.dropped), 7);
+    flush_buffers(&recorder.gpu, switch_alone);
+    assert_int_equal(atomic_load(&recorder.gpu.flusher.dropped), 7);
     drop(5);
-    flush_buffers(&recorder);
-    assert_int_equal(atomic_load(&recorder.flusher.dropped), 12);
+    flush_buffers(&recorder.gpu, switch_alone);
+    assert_int_equal(atomic_load(&recorder.gpu.flusher.dropped), 12);
 }
 
 static void a_count_that_cupti_refuses_is_not_taken(void **state)
@@ -93,14 +92,14 @@ static void a_count_that_cupti_refuses_is_not_taken(void **state)
     (void)state;
     drop(7);
     cupti.answer = CUPTI_ERROR_NOT_INITIALIZED;
-    flush_buffers(&recorder);
-    assert_int_equal(atomic_load(&recorder.flusher.dropped), 0);
+    flush_buffers(&recorder.gpu, switch_alone);
+    assert_int_equal(atomic_load(&recorder.gpu.flusher.dropped), 0);
 }
 
 static void only_complete_buffers_are_asked_for(void **state)
 {
     (void)state;
-    flush_buffers(&recorder);
+    flush_buffers(&recorder.gpu, switch_alone);
     assert_int_equal(cupti.flushes, 1);
     assert_int_equal(cupti.flags[0], 0);
 }
@@ -108,8 +107,8 @@ static void only_complete_buffers_are_asked_for(void **state)
 static void a_forced_flush_follows_an_ordinary_one(void **state)
 {
     (void)state;
-    atomic_store(&recorder.flusher.forced, true);
-    flush_buffers(&recorder);
+    atomic_store(&recorder.gpu.flusher.forced, true);
+    flush_buffers(&recorder.gpu, switch_alone);
     assert_int_equal(cupti.flushes, 2);
     assert_int_equal(cupti.flags[0], 0);
     assert_int_equal(cupti.flags[1], CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -119,7 +118,7 @@ static bool flushes(void)
 {
     size_t before = cupti.flushes;
 
-    flush_buffers(&recorder);
+    flush_buffers(&recorder.gpu, switch_alone);
     return cupti.flushes > before;
 }
 
@@ -131,14 +130,14 @@ static void cupti_is_left_alone_when_it_may_not_be_flushed(void **state)
     assert_int_equal(cupti.dropped, 0);
 
     drop(7);
-    atomic_store(&recorder.cupti_state.flush_allowed, false);
+    atomic_store(&recorder.gpu.cupti_state.flush_allowed, false);
     assert_false(flushes());
     assert_int_equal(cupti.dropped, 7); /* this is not asked for either */
     record(NULL);
-    atomic_store(&recorder.pool.requested, 0);
+    atomic_store(&recorder.gpu.pool.requested, 0);
     assert_false(flushes());
     record(NULL);
-    atomic_store(&recorder.clients.taken, true);
+    atomic_store(&recorder.gpu.clients.taken, true);
     assert_false(flushes());
 }
 
@@ -147,37 +146,34 @@ static void cupti_is_left_alone_when_it_may_not_be_flushed(void **state)
 static void the_clock_is_given_once_for_each_request(void **state)
 {
     (void)state;
-    flush_buffers(&recorder);
+    flush_buffers(&recorder.gpu, switch_alone);
     assert_int_equal(switches, 0);
-    atomic_store(&recorder.flusher.gives_clock, true);
-    flush_buffers(&recorder);
+    atomic_store(&recorder.gpu.flusher.gives_clock, true);
+    flush_buffers(&recorder.gpu, switch_alone);
     assert_int_equal(switches, 1);
-    flush_buffers(&recorder);
+    flush_buffers(&recorder.gpu, switch_alone);
     assert_int_equal(switches, 1);
 }
 
 static bool gives_clock(uint64_t answers)
 {
-    int before = switches;
-
-    flush_give_clock(&recorder, answers, activity_give_clock);
-    return switches > before;
+    return flush_may_give_clock(&recorder.gpu, answers);
 }
 
 /* Without a probe, an answer of CUPTI to this flush is what shows that it is ours. */
 static void without_an_answer_of_cupti_no_clock_is_given(void **state)
 {
     (void)state;
-    assert_false(gives_clock(clients_answers(&recorder)));
-    assert_true(gives_clock(clients_answers(&recorder) - 1));
+    assert_false(gives_clock(clients_answers(&recorder.gpu)));
+    assert_true(gives_clock(clients_answers(&recorder.gpu) - 1));
 }
 
 static void another_clients_clock_is_not_taken_away(void **state)
 {
     (void)state;
-    atomic_store(&recorder.flusher.gives_clock, true);
+    atomic_store(&recorder.gpu.flusher.gives_clock, true);
     cupti.takes_over = true;
-    flush_buffers(&recorder);
+    flush_buffers(&recorder.gpu, switch_alone);
     assert_int_equal(switches, 0);
 }
 
@@ -185,16 +181,16 @@ static void no_clock_is_given_where_nothing_is_recorded(void **state)
 {
     (void)state;
     assert_true(gives_clock(0));
-    atomic_store(&recorder.phase, PHASE_FINISHING);
+    atomic_store(&recorder.gpu.core.phase, PHASE_FINISHING);
     assert_false(gives_clock(0));
     record(NULL);
-    atomic_store(&recorder.flusher.forced, true);
+    atomic_store(&recorder.gpu.flusher.forced, true);
     assert_false(gives_clock(0));
     record(NULL);
-    atomic_store(&recorder.cupti_state.enabled, false);
+    atomic_store(&recorder.gpu.core.enabled, false);
     assert_false(gives_clock(0));
     record(NULL);
-    atomic_store(&recorder.cupti_state.flush_allowed, false);
+    atomic_store(&recorder.gpu.cupti_state.flush_allowed, false);
     assert_false(gives_clock(0));
 }
 

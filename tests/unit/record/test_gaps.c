@@ -19,8 +19,8 @@
 
 #include "record/core/call_log.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
 #include "record/gaps/sampled_thread.h"
+#include "record/process/recorder.h"
 
 #define MS      UINT64_C(1000000)
 #define AN_HOUR (MS * 1000 * 3600) /* of CPU time: no timer of that period goes off */
@@ -46,7 +46,7 @@ static struct taken drain(void)
 {
     struct taken taken = {0};
 
-    gaps_drain(recorder, use, &taken);
+    gaps_drain(&recorder->stacks, &recorder->gpu.core, use, &taken);
     return taken;
 }
 
@@ -68,36 +68,36 @@ static void compute(unsigned ms)
 
 static void call(void)
 {
-    gaps_call(recorder, true);
-    gaps_call(recorder, false);
+    gaps_call(&recorder->stacks, &recorder->gpu.core, true);
+    gaps_call(&recorder->stacks, &recorder->gpu.core, false);
 }
 
 static int open_recorder(void **state)
 {
     (void)state;
     recorder = mp_recorder;
-    recorder->pid = getpid();
-    recorder->config.stacks = MP_STACKS_PYTHON;
-    recorder->config.stacks_gaps = 1000;
+    recorder->gpu.core.pid = getpid();
+    recorder->gpu.core.config.stacks = MP_STACKS_PYTHON;
+    recorder->gpu.core.config.stacks_gaps = 1000;
     recorder->recording.begin_time = mp_clock_now();
-    assert_int_equal(call_logs_open(&recorder->logs), MP_OK);
-    gaps_open(recorder);
-    assert_true(recorder->gaps.period == 1000000);
-    recorder->gaps.period = AN_HOUR;
-    atomic_store(&recorder->cupti_state.enabled, true);
-    atomic_store(&recorder->phase, PHASE_RECORDING);
+    assert_int_equal(call_logs_open(&recorder->gpu.core.logs), MP_OK);
+    gaps_open(&recorder->stacks, &recorder->gpu.core);
+    assert_true(recorder->stacks.gaps.period == 1000000);
+    recorder->stacks.gaps.period = AN_HOUR;
+    atomic_store(&recorder->gpu.core.enabled, true);
+    atomic_store(&recorder->gpu.core.phase, PHASE_RECORDING);
     return 0;
 }
 
 static struct gap_thread *mine(void)
 {
-    return atomic_load(&recorder->gaps.threads[0]);
+    return atomic_load(&recorder->stacks.gaps.threads[0]);
 }
 
 /* This thread's timer goes off after `ms` more of computing. */
 static void tick_after(unsigned ms)
 {
-    gaps_tick(recorder, mine(), mine()->computed + ms * MS);
+    gaps_tick(&recorder->stacks, &recorder->gpu.core, mine(), mine()->computed + ms * MS);
 }
 
 static void a_thread_that_computes_is_sampled(void **state)
@@ -135,11 +135,11 @@ static void a_call_ends_the_gap(void **state)
 static void not_inside_of_a_call(void **state)
 {
     (void)state;
-    gaps_call(recorder, true);
+    gaps_call(&recorder->stacks, &recorder->gpu.core, true);
     tick_after(5);
     tick_after(5);
     assert_int_equal(drain().count, 0);
-    gaps_call(recorder, false);
+    gaps_call(&recorder->stacks, &recorder->gpu.core, false);
     tick_after(5);
     assert_int_equal(drain().count, 0);
     tick_after(5);
@@ -150,14 +150,14 @@ static void not_outside_of_ranges(void **state)
 {
     (void)state;
     call();
-    atomic_store(&recorder->cupti_state.enabled, false);
+    atomic_store(&recorder->gpu.core.enabled, false);
     for (unsigned i = 0; i < 16; i++) {
         assert_true(mine()->armed);
         tick_after(5);
     }
     assert_int_equal(drain().count, 0);
     assert_false(mine()->armed); /* until the next call */
-    atomic_store(&recorder->cupti_state.enabled, true);
+    atomic_store(&recorder->gpu.core.enabled, true);
     call();
     assert_true(mine()->armed);
     tick_after(5);
@@ -173,7 +173,7 @@ static void timers_go_off_while_the_thread_computes(void **state)
     struct taken taken = {0};
 
     (void)state;
-    recorder->gaps.period = MS;
+    recorder->stacks.gaps.period = MS;
     mine()->armed = false;
     call();
     while (taken.count < 3 && cpu_ns() < before + 60000 * MS) {
@@ -184,7 +184,7 @@ static void timers_go_off_while_the_thread_computes(void **state)
     }
     assert_true(taken.count >= 3);
     assert_in_range(taken.computing, 1, cpu_ns() - before);
-    recorder->gaps.period = AN_HOUR;
+    recorder->stacks.gaps.period = AN_HOUR;
     mine()->armed = false;
     call();
     drain();
@@ -192,16 +192,16 @@ static void timers_go_off_while_the_thread_computes(void **state)
 
 static void a_full_ring_loses_and_counts(void **state)
 {
-    struct gap_thread *thread = atomic_load(&recorder->gaps.threads[0]);
+    struct gap_thread *thread = atomic_load(&recorder->stacks.gaps.threads[0]);
 
     (void)state;
     call();
     drain();
-    atomic_store(&recorder->gaps.lost, 0);
+    atomic_store(&recorder->stacks.gaps.lost, 0);
     for (unsigned i = 0; i < GAP_SAMPLES + 3; i++) {
-        gaps_take(recorder, thread, 7);
+        gaps_take(&recorder->stacks, thread, 7);
     }
-    assert_int_equal(atomic_load(&recorder->gaps.lost), 3);
+    assert_int_equal(atomic_load(&recorder->stacks.gaps.lost), 3);
     assert_int_equal(drain().computing, 7 * GAP_SAMPLES);
     assert_int_equal(drain().count, 0);
 }
@@ -232,7 +232,7 @@ static unsigned owned(void)
     unsigned count = 0;
 
     for (unsigned i = 0; i < GAP_THREADS; i++) {
-        struct gap_thread *thread = atomic_load(&recorder->gaps.threads[i]);
+        struct gap_thread *thread = atomic_load(&recorder->stacks.gaps.threads[i]);
 
         count += thread && atomic_load(&thread->tid);
     }
@@ -243,14 +243,14 @@ static unsigned owned(void)
 static void threads_give_back_what_they_had(void **state)
 {
     (void)state;
-    recorder->gaps.period = MS;
+    recorder->stacks.gaps.period = MS;
     assert_int_equal(owned(), 1);
     run_threads(GAP_THREADS + 20);
     assert_int_equal(owned(), 1);
     run_threads(10);
     assert_int_equal(owned(), 1);
-    assert_false(atomic_load(&recorder->gaps.off));
-    recorder->gaps.period = AN_HOUR;
+    assert_false(atomic_load(&recorder->stacks.gaps.off));
+    recorder->stacks.gaps.period = AN_HOUR;
 }
 
 static bool is_default(int number)
@@ -268,12 +268,12 @@ static void a_child_has_no_handler(void **state)
     (void)state;
     pid = fork();
     if (pid == 0) {
-        gaps_reset(recorder);
-        _exit(is_default(atomic_load(&recorder->gaps.signal)) ? 3 : 4);
+        gaps_reset(&recorder->stacks);
+        _exit(is_default(atomic_load(&recorder->stacks.gaps.signal)) ? 3 : 4);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 3 << 8);
-    assert_false(is_default(atomic_load(&recorder->gaps.signal)));
+    assert_false(is_default(atomic_load(&recorder->stacks.gaps.signal)));
 }
 
 static _Atomic unsigned got;
@@ -286,12 +286,12 @@ static void on_signal(int number)
 
 static void a_signal_that_is_taken_ends_it(void **state)
 {
-    const int number = atomic_load(&recorder->gaps.signal);
+    const int number = atomic_load(&recorder->stacks.gaps.signal);
     struct sigaction action = {.sa_handler = on_signal};
     const uint64_t before = cpu_ns();
 
     (void)state;
-    recorder->gaps.period = MS;
+    recorder->stacks.gaps.period = MS;
     mine()->armed = false;
     sigaction(number, &action, NULL);
     got = 0;
@@ -300,10 +300,10 @@ static void a_signal_that_is_taken_ends_it(void **state)
         continue;
     assert_true(got > 0); /* the timer still runs */
     drain();
-    assert_true(atomic_load(&recorder->gaps.off));
+    assert_true(atomic_load(&recorder->stacks.gaps.off));
     call();
     assert_int_equal(atomic_load(&mine()->timer), 0);
-    gaps_reset(recorder);
+    gaps_reset(&recorder->stacks);
     assert_false(is_default(number)); /* it is not ours */
 }
 

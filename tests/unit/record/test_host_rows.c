@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/preload.h"
-#include "record/core/state.h"
 #include "record/data/host_rows.h"
+#include "record/process/recorder.h"
 #include "unit/trace_fixture.h"
 
 #define ROOTS  3u /* nodes that the program made, all in one graph */
@@ -50,14 +50,14 @@ static CUgraphNode handle(uint64_t id)
 
 static void make_node(uint64_t id)
 {
-    host_nodes_created(&recorder,
+    host_nodes_created(&recorder.graphs, &recorder.gpu,
                        &(CUpti_GraphData){.node = handle(id), .nodeType = CU_GRAPH_NODE_TYPE_HOST});
 }
 
 static void clone_node(uint64_t from, uint64_t to, CUgraphNodeType type)
 {
     host_nodes_cloned(
-        &recorder,
+        &recorder.graphs, &recorder.gpu,
         &(CUpti_GraphData){.node = handle(to), .originalNode = handle(from), .nodeType = type});
 }
 
@@ -70,18 +70,21 @@ static void set_up(void)
     memset(&recorder, 0, sizeof(recorder));
     memset(&recording, 0, sizeof(recording));
     is_written = false;
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    recorder.host_functions.preload = &preload;
-    recorder.wanted.edges = true;
-    recorder.cupti.get_graph_node_id = get_node_id;
-    host_nodes_open(&recorder.host_nodes);
-    edges_open(&recorder.edges);
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    recorder.gpu.host_functions.preload = &preload;
+    recorder.gpu.core.wanted.edges = true;
+    recorder.gpu.cupti.get_graph_node_id = get_node_id;
+    host_nodes_open(&recorder.graphs.host_nodes);
+    edges_open(&recorder.graphs.edges);
     fd = fixture_file(NULL, 0);
-    recording.profiled = &recorder.profiled;
-    recording.edges = &recorder.edges;
-    recording.recorder = &recorder;
-    assert_int_equal(recording_open(&recording, fixture_writer(fd, "", 0), &recorder.cupti,
-                                    &recorder.api, MP_CAPTURE_ALL, true),
+    recording.profiled = &recorder.profiling.profiled;
+    recording.edges = &recorder.graphs.edges;
+    recording.gpu = &recorder.gpu;
+    recording.stacks = &recorder.stacks;
+    recording.host_nodes = &recorder.graphs.host_nodes;
+    recording.step_names = recorder.baseline.names;
+    assert_int_equal(recording_open(&recording, fixture_writer(fd, "", 0), &recorder.gpu.cupti,
+                                    &recorder.gpu.api, MP_CAPTURE_ALL, true),
                      MP_OK);
 }
 
@@ -124,8 +127,8 @@ static void tear_down(void)
 {
     finish_writing();
     recording_close(&recording);
-    mp_map_free(&recorder.host_nodes.places);
-    free(recorder.host_nodes.nodes);
+    mp_map_free(&recorder.graphs.host_nodes.places);
+    free(recorder.graphs.host_nodes.nodes);
     close(fd);
 }
 
@@ -170,14 +173,14 @@ static void make_graphs(const struct world *world)
                 make_node(root);
         }
     for (uint32_t graph = 0; graph < world->graphs; graph++) {
-        struct call_log *log = call_log_mine(&recorder.logs);
+        struct call_log *log = call_log_mine(&recorder.gpu.core.logs);
 
         log->making = (struct graph_making *)&recorder; /* it only must not be NULL */
         for (uint32_t node = 1; node <= world->roots; node++)
             clone_node(node_id(1, root_of(world, graph, node)), node_id(100 + graph, node),
                        CU_GRAPH_NODE_TYPE_HOST);
         clone_node(node_id(1, 99), node_id(100 + graph, 99), CU_GRAPH_NODE_TYPE_KERNEL);
-        host_nodes_instantiated(&recorder);
+        host_nodes_instantiated(&recorder.graphs, &recorder.gpu);
         log->making = NULL;
     }
 }
@@ -291,7 +294,7 @@ static struct call_entry told(const struct mp_preload_host_function *function)
     struct call_entry entry = {.kind = UINT8_MAX};
 
     library.host_function(function);
-    call_logs_drain(&mp_recorder->logs, take_entry, &entry);
+    call_logs_drain(&mp_recorder->gpu.core.logs, take_entry, &entry);
     return entry;
 }
 
@@ -300,10 +303,10 @@ static void host_functions_are_told_by_call_or_by_node(void **state)
     struct call_entry entry;
 
     (void)state;
-    assert_int_equal(call_logs_open(&mp_recorder->logs), MP_OK);
-    atomic_store(&mp_recorder->phase, PHASE_RECORDING);
-    mp_recorder->host_functions.preload = &library;
-    host_functions_go(mp_recorder);
+    assert_int_equal(call_logs_open(&mp_recorder->gpu.core.logs), MP_OK);
+    atomic_store(&mp_recorder->gpu.core.phase, PHASE_RECORDING);
+    mp_recorder->gpu.host_functions.preload = &library;
+    host_functions_go(&mp_recorder->gpu);
     entry = told(&(struct mp_preload_host_function){
         .begin = 10, .end = 15, .function = 0x4000, .correlation = 3, .context = 1, .stream = 7});
     assert_int_equal(entry.kind, CALL_ENTRY_HOST_FUNCTION);
@@ -321,7 +324,7 @@ static void host_functions_are_told_by_call_or_by_node(void **state)
     /* Launched while nothing was recorded; or ending when nothing is. */
     entry = told(&(struct mp_preload_host_function){.begin = 30, .context = 1, .stream = 7});
     assert_int_equal(entry.kind, UINT8_MAX);
-    atomic_store(&mp_recorder->phase, PHASE_INERT);
+    atomic_store(&mp_recorder->gpu.core.phase, PHASE_INERT);
     entry = told(&(struct mp_preload_host_function){.begin = 40, .correlation = 4});
     assert_int_equal(entry.kind, UINT8_MAX);
 }
@@ -337,7 +340,7 @@ static void a_run_without_a_launch_names_the_newest_node(void **state)
 
     (void)state;
     set_up();
-    log = call_log_mine(&recorder.logs);
+    log = call_log_mine(&recorder.gpu.core.logs);
     make_node(node_id(1, 5));
     log->making = (struct graph_making *)&recorder;
     clone_node(node_id(1, 5), node_id(2, 5), CU_GRAPH_NODE_TYPE_HOST);
@@ -392,17 +395,17 @@ static uint32_t clones(uint64_t root)
 {
     struct host_clones found_clones = {.root = root};
 
-    host_nodes_find(&recorder.host_nodes, &found_clones);
+    host_nodes_find(&recorder.graphs.host_nodes, &found_clones);
     return found_clones.count;
 }
 
 static void instantiate_one(uint64_t from, uint64_t to)
 {
-    struct call_log *log = call_log_mine(&recorder.logs);
+    struct call_log *log = call_log_mine(&recorder.gpu.core.logs);
 
     log->making = (struct graph_making *)&recorder;
     clone_node(from, to, CU_GRAPH_NODE_TYPE_HOST);
-    host_nodes_instantiated(&recorder);
+    host_nodes_instantiated(&recorder.graphs, &recorder.gpu);
     log->making = NULL;
 }
 
@@ -566,7 +569,7 @@ static void what_waits_is_bounded(void **state)
 
     (void)state;
     set_up();
-    log = call_log_mine(&recorder.logs);
+    log = call_log_mine(&recorder.gpu.core.logs);
     make_node(node_id(1, 5));
     log->making = (struct graph_making *)&recorder;
     clone_node(node_id(1, 5), node_id(2, 5), CU_GRAPH_NODE_TYPE_HOST);
@@ -621,7 +624,7 @@ static void records_are_believed_if_they_are_plausible(void **state)
 
     (void)state;
     set_up();
-    recorder.cupti.next_record = one_record;
+    recorder.gpu.cupti.next_record = one_record;
     bad[0].process++;
     bad[1].thread = 0;
     bad[2].correlation = 0;

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "record/core/call_log.h"
-#include "record/core/state.h"
 #include "record/cupti/contexts.h"
+#include "record/process/recorder.h"
 
 #include "fake_context.h"
 
@@ -24,16 +24,16 @@ static int open_recorder(void **state)
 {
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
-    atomic_store(&recorder.attach.done, true);
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    call_log_mine(&recorder.logs)->busy = false;
+    atomic_store(&recorder.gpu.attach.done, true);
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    call_log_mine(&recorder.gpu.core.logs)->busy = false;
     return 0;
 }
 
 /* Whatever the answer, the context is popped and the event destroyed. */
 static bool becomes_idle(uint64_t limit)
 {
-    bool idle = contexts_current_becomes_idle(&recorder, limit);
+    bool idle = contexts_current_becomes_idle(&recorder.gpu, limit);
 
     assert_int_equal(fake_context.pushed, fake_context.popped);
     assert_int_equal(fake_context.created, fake_context.destroyed);
@@ -43,7 +43,7 @@ static bool becomes_idle(uint64_t limit)
 static void one_look_finds_an_idle_context(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 0);
+    fake_context_use(&recorder.gpu.driver, 0);
     assert_true(becomes_idle(0));
     assert_int_equal(fake_context.looks, 1);
 }
@@ -51,7 +51,7 @@ static void one_look_finds_an_idle_context(void **state)
 static void without_a_limit_it_only_looks(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 1);
+    fake_context_use(&recorder.gpu.driver, 1);
     assert_false(becomes_idle(0));
     assert_int_equal(fake_context.looks, 1);
 }
@@ -59,7 +59,7 @@ static void without_a_limit_it_only_looks(void **state)
 static void it_looks_until_the_context_is_idle(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 5);
+    fake_context_use(&recorder.gpu.driver, 5);
     assert_true(becomes_idle(LONG));
     assert_int_equal(fake_context.looks, 6);
 }
@@ -67,7 +67,7 @@ static void it_looks_until_the_context_is_idle(void **state)
 static void a_context_that_is_never_idle_is_left_at_the_limit(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, FAKE_NEVER);
+    fake_context_use(&recorder.gpu.driver, FAKE_NEVER);
     assert_false(becomes_idle(1000000));
     assert_int_equal(fake_context.created, 1);
 }
@@ -75,10 +75,10 @@ static void a_context_that_is_never_idle_is_left_at_the_limit(void **state)
 static void an_error_of_the_program_is_no_idle_context(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 0);
+    fake_context_use(&recorder.gpu.driver, 0);
     fake_context.ended = CUDA_ERROR_LAUNCH_FAILED;
     assert_false(becomes_idle(LONG));
-    fake_context_use(&recorder.driver, 0);
+    fake_context_use(&recorder.gpu.driver, 0);
     fake_context.record = CUDA_ERROR_INVALID_CONTEXT;
     assert_false(becomes_idle(LONG));
     assert_int_equal(fake_context.looks, 0);
@@ -87,8 +87,8 @@ static void an_error_of_the_program_is_no_idle_context(void **state)
 static void a_captured_stream_is_left_alone(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 0);
-    atomic_store(&recorder.cuda.stream_captures, 1);
+    fake_context_use(&recorder.gpu.driver, 0);
+    atomic_store(&recorder.gpu.cuda.stream_captures, 1);
     assert_false(becomes_idle(LONG));
     assert_int_equal(fake_context.pushed, 0);
 }
@@ -100,35 +100,35 @@ static void without_callbacks_the_current_context_is_left_alone(void **state)
     CUcontext context = NULL;
 
     (void)state;
-    fake_context_use(&recorder.driver, 0);
-    recorder.driver.get_current(&context);
-    atomic_store(&recorder.cupti_state.callbacks_taken, true);
-    assert_false(contexts_current_becomes_idle(&recorder, LONG));
-    assert_null(contexts_watch_current(&recorder, &(CUcontext){NULL}));
+    fake_context_use(&recorder.gpu.driver, 0);
+    recorder.gpu.driver.get_current(&context);
+    atomic_store(&recorder.gpu.cupti_state.callbacks_taken, true);
+    assert_false(contexts_current_becomes_idle(&recorder.gpu, LONG));
+    assert_null(contexts_watch_current(&recorder.gpu, &(CUcontext){NULL}));
     assert_int_equal(fake_context.pushed, 0);
-    assert_true(contexts_become_idle(&recorder, &context, 1, LONG));
-    recorder.attach.preload = (struct mp_preload *)&recorder; /* it is only there */
+    assert_true(contexts_become_idle(&recorder.gpu, &context, 1, LONG));
+    recorder.gpu.attach.preload = (struct mp_preload *)&recorder; /* it is only there */
     assert_true(becomes_idle(LONG));
-    atomic_store(&recorder.cuda.captures_told, 1);
+    atomic_store(&recorder.gpu.cuda.captures_told, 1);
     assert_false(becomes_idle(LONG));
-    assert_false(contexts_become_idle(&recorder, &context, 1, LONG));
+    assert_false(contexts_become_idle(&recorder.gpu, &context, 1, LONG));
 }
 
 /* Nor before CUPTI comes. */
 static void before_callbacks_the_current_context_is_left_alone(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 0);
-    atomic_store(&recorder.attach.done, false);
+    fake_context_use(&recorder.gpu.driver, 0);
+    atomic_store(&recorder.gpu.attach.done, false);
     assert_false(becomes_idle(LONG));
-    recorder.attach.preload = (struct mp_preload *)&recorder;
+    recorder.gpu.attach.preload = (struct mp_preload *)&recorder;
     assert_true(becomes_idle(LONG));
 }
 
 static CUresult begin_capture_during(CUcontext context, CUevent event)
 {
     (void)context, (void)event;
-    assert_int_equal(atomic_load(&recorder.cuda.capture_breakers), 1);
+    assert_int_equal(atomic_load(&recorder.gpu.cuda.capture_breakers), 1);
     return CUDA_SUCCESS;
 }
 
@@ -137,14 +137,14 @@ static CUresult begin_capture_during(CUcontext context, CUevent event)
 static void a_capture_and_a_look_see_each_other(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 0);
-    recorder.driver.record_context = begin_capture_during;
+    fake_context_use(&recorder.gpu.driver, 0);
+    recorder.gpu.driver.record_context = begin_capture_during;
     assert_true(becomes_idle(LONG));
-    assert_int_equal(atomic_load(&recorder.cuda.capture_breakers), 0);
-    contexts_capture_begins(&recorder); /* returns at once */
+    assert_int_equal(atomic_load(&recorder.gpu.cuda.capture_breakers), 0);
+    contexts_capture_begins(&recorder.gpu); /* returns at once */
     assert_false(becomes_idle(LONG));
     assert_int_equal(fake_context.created, 1);
-    contexts_capture_began(&recorder);
+    contexts_capture_began(&recorder.gpu);
     assert_true(becomes_idle(LONG));
 }
 
@@ -168,9 +168,9 @@ static CUresult look_at_mode(CUevent event)
 static void it_looks_in_relaxed_mode(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 0);
-    recorder.driver.query_event = look_at_mode;
-    recorder.driver.exchange_capture_mode = exchange;
+    fake_context_use(&recorder.gpu.driver, 0);
+    recorder.gpu.driver.query_event = look_at_mode;
+    recorder.gpu.driver.exchange_capture_mode = exchange;
     mode_now = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
     assert_true(becomes_idle(LONG));
     assert_int_equal(mode_now, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
@@ -179,9 +179,9 @@ static void it_looks_in_relaxed_mode(void **state)
 static void a_driver_without_the_call_cannot_tell(void **state)
 {
     (void)state;
-    fake_context_use(&recorder.driver, 0);
-    recorder.driver.record_context = NULL;
-    assert_false(contexts_can_be_watched(&recorder.driver));
+    fake_context_use(&recorder.gpu.driver, 0);
+    recorder.gpu.driver.record_context = NULL;
+    assert_false(contexts_can_be_watched(&recorder.gpu.driver));
     assert_false(becomes_idle(LONG));
     assert_int_equal(fake_context.pushed, 0);
 }
@@ -191,27 +191,27 @@ static void all_contexts_have_to_be_idle(void **state)
     const CUcontext items[] = {FAKE_CONTEXT, (CUcontext)(uintptr_t)0x30, FAKE_CONTEXT};
 
     (void)state;
-    fake_context_use(&recorder.driver, 0);
-    assert_true(contexts_become_idle(&recorder, items, 1, LONG));
-    assert_false(contexts_become_idle(&recorder, items, 3, LONG));
+    fake_context_use(&recorder.gpu.driver, 0);
+    assert_true(contexts_become_idle(&recorder.gpu, items, 1, LONG));
+    assert_false(contexts_become_idle(&recorder.gpu, items, 3, LONG));
     assert_int_equal(fake_context.pushed, 2);
 }
 
 static CUresult look(CUevent event)
 {
     (void)event;
-    busy_during_look = call_log_mine(&recorder.logs)->busy;
+    busy_during_look = call_log_mine(&recorder.gpu.core.logs)->busy;
     return CUDA_SUCCESS;
 }
 
 /* Callbacks of these calls are not the program's; what the thread was in before, it is in after. */
 static void its_calls_are_the_recorders(void **state)
 {
-    struct call_log *log = call_log_mine(&recorder.logs);
+    struct call_log *log = call_log_mine(&recorder.gpu.core.logs);
 
     (void)state;
-    fake_context_use(&recorder.driver, 0);
-    recorder.driver.query_event = look;
+    fake_context_use(&recorder.gpu.driver, 0);
+    recorder.gpu.driver.query_event = look;
     assert_true(becomes_idle(LONG));
     assert_true(busy_during_look);
     assert_false(log->busy);

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "record/core/state.h"
-#include "record/graphs/overlaps.h"
+#include "record/cupti/subscriber.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -32,11 +32,11 @@ static int begin(void **state)
 {
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
-    recorder.cupti.enable_callback = enable_callback;
-    atomic_store(&recorder.cupti_state.enabled, true);
-    for (size_t i = 1; !recorder.api.watch[CBID]; i++)
+    recorder.gpu.cupti.enable_callback = enable_callback;
+    atomic_store(&recorder.gpu.core.enabled, true);
+    for (size_t i = 1; !recorder.gpu.api.watch[CBID]; i++)
         if (api_watches[i - 1].role == API_ROLE_OVERLAP)
-            recorder.api.watch[CBID] = (uint8_t)i;
+            recorder.gpu.api.watch[CBID] = (uint8_t)i;
     is_on = true;
     return 0;
 }
@@ -45,8 +45,8 @@ static int begin(void **state)
 static void launch(uint32_t count)
 {
     for (uint32_t i = 0; i < count && is_on; i++) {
-        overlaps_leave(&recorder, CBID);
-        assert_int_equal(is_on, !overlaps_given_up(&recorder.overlaps));
+        subscriber_overlap_leaves(&recorder.gpu, CBID);
+        assert_int_equal(is_on, !overlaps_given_up(&recorder.gpu.overlaps));
     }
 }
 
@@ -58,7 +58,7 @@ static void enter(uint32_t correlation, int allowed)
     cuLaunchKernelEx_params call = {.config = &config};
 
     attribute.value.programmaticStreamSerializationAllowed = allowed;
-    overlaps_launch(&recorder,
+    overlaps_launch(&recorder.gpu.overlaps,
                     &(CUpti_CallbackData){.functionParams = &call, .correlationId = correlation});
 }
 
@@ -75,10 +75,10 @@ static void one_launch_that_has_it_keeps_the_callback(void **state)
 {
     (void)state;
     enter(7, 0);
-    assert_false(overlaps_has(&recorder.overlaps, 7));
+    assert_false(overlaps_has(&recorder.gpu.overlaps, 7));
     enter(8, 1);
-    assert_true(overlaps_has(&recorder.overlaps, 8));
-    assert_false(overlaps_has(&recorder.overlaps, 7));
+    assert_true(overlaps_has(&recorder.gpu.overlaps, 8));
+    assert_false(overlaps_has(&recorder.gpu.overlaps, 7));
     launch(2 * OVERLAPS_PATIENCE);
     assert_true(is_on);
 }
@@ -86,9 +86,9 @@ static void one_launch_that_has_it_keeps_the_callback(void **state)
 static void where_rows_come_from_callbacks_it_stays(void **state)
 {
     (void)state;
-    atomic_store(&recorder.cupti_state.calls_by_callback, true);
+    atomic_store(&recorder.gpu.cupti_state.calls_by_callback, true);
     for (uint32_t i = 0; i < 2 * OVERLAPS_PATIENCE; i++)
-        overlaps_leave(&recorder, CBID);
+        subscriber_overlap_leaves(&recorder.gpu, CBID);
     assert_true(is_on);
 }
 
@@ -97,7 +97,7 @@ static void who_needs_it_gets_it_back(void **state)
     (void)state;
     launch(OVERLAPS_PATIENCE + 1);
     assert_false(is_on);
-    overlaps_stay(&recorder);
+    subscriber_keep_overlaps(&recorder.gpu);
     assert_true(is_on);
     launch(2 * OVERLAPS_PATIENCE);
     assert_true(is_on);
@@ -108,10 +108,10 @@ static void between_ranges_it_does_not_come_back(void **state)
 {
     (void)state;
     launch(OVERLAPS_PATIENCE + 1);
-    atomic_store(&recorder.cupti_state.enabled, false);
-    overlaps_stay(&recorder);
+    atomic_store(&recorder.gpu.core.enabled, false);
+    subscriber_keep_overlaps(&recorder.gpu);
     assert_false(is_on);
-    assert_false(overlaps_given_up(&recorder.overlaps));
+    assert_false(overlaps_given_up(&recorder.gpu.overlaps));
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* The NVTX ranges around nodes of graphs: which are open, and when the file is told. */
 #include "unit/record/test_paths.h"
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 
 static void a_path_is_what_is_open_when_the_node_is_made(void **state)
 {
@@ -199,29 +199,32 @@ static void a_round_of_the_recording_settles_graphs(void **state)
     struct graph_edges *edges;
 
     (void)state;
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    assert_int_equal(work_queue_open(&recorder.work, 1), MP_OK);
-    edges_open(&recorder.edges);
-    *recording = (struct recording){.queue = &recorder.work,
-                                    .logs = &recorder.logs,
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    assert_int_equal(work_queue_open(&recorder.gpu.core.work, 1), MP_OK);
+    edges_open(&recorder.graphs.edges);
+    *recording = (struct recording){.queue = &recorder.gpu.core.work,
+                                    .logs = &recorder.gpu.core.logs,
                                     .waits = &recorder.waits,
-                                    .edges = &recorder.edges,
-                                    .profiled = &recorder.profiled,
-                                    .recorder = &recorder,
+                                    .edges = &recorder.graphs.edges,
+                                    .profiled = &recorder.profiling.profiled,
+                                    .gpu = &recorder.gpu,
+                                    .stacks = &recorder.stacks,
+                                    .host_nodes = &recorder.graphs.host_nodes,
+                                    .step_names = recorder.baseline.names,
                                     .paths_wanted = true};
-    assert_int_equal(recording_open(recording, fixture_writer(fd, "", 0), &recorder.cupti,
-                                    &recorder.api, MP_CAPTURE_ALL, true),
+    assert_int_equal(recording_open(recording, fixture_writer(fd, "", 0), &recorder.gpu.cupti,
+                                    &recorder.gpu.api, MP_CAPTURE_ALL, true),
                      MP_OK);
-    edges = edges_new(&recorder.edges, GRAPH, 0);
+    edges = edges_new(&recorder.graphs.edges, GRAPH, 0);
     assert_non_null(edges);
     edges->nodes = calloc(1, sizeof *edges->nodes);
     edges->node_count = 1;
-    edges_put(&recorder.edges, edges);
+    edges_put(&recorder.graphs.edges, edges);
     recording_round(recording);
     assert_int_equal(edges->state, GRAPH_SETTLED);
     assert_int_equal(mp_writer_close(recording->writer, NULL), MP_OK);
     recording_close(recording);
-    work_queue_close(&recorder.work);
+    work_queue_close(&recorder.gpu.core.work);
     close(fd);
 }
 

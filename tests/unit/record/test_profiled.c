@@ -26,7 +26,7 @@ static void store_set_up(void)
 {
     memset(&decoder, 0, sizeof(decoder));
     profiled_open(&store);
-    store.decoder = &decoder;
+    store.correlation = &decoder.correlation;
 }
 
 /* A launch that was entered at 1000 and left at `leave`. */
@@ -194,7 +194,7 @@ static void later_kernels_of_the_same_number_keep_their_rows(void **state)
     dictionary.edges = &edges;
     decoder_open(&decoder, &cupti, &api, &capture, &dictionary, writer);
     decoder.profiled = &store;
-    store.decoder = &decoder;
+    store.correlation = &decoder.correlation;
     put(4, 5000, 100);
     profiled_collect(&store);
     kernel->start = kernel->end = 0;

@@ -19,12 +19,12 @@
 
 #include "base/log.h"
 #include "base/text/strings.h"
-#include "record/core/state.h"
 #include "record/cupti/subscriber.h"
 #include "record/graphs/edges.h"
 #include "record/metrics/plan.h"
 #include "record/metrics/session.h"
-#include "record/process/jobs.h"
+#include "record/process/callbacks.h"
+#include "record/process/recorder.h"
 
 /* Driver functions by the numbers that the played CUPTI has for them. */
 enum { LAUNCH = 1, GRAPH_LAUNCH, BEGIN_CAPTURE, END_CAPTURE, CBIDS };
@@ -237,7 +237,7 @@ static const struct profiler_api played_api = {
     .set_config = play_set_config,
     .counters_info = play_counters_info,
     .evaluate = play_evaluate,
-    .cupti = &recorder.cupti,
+    .cupti = &recorder.gpu.cupti,
 };
 
 /* ---- The recorder ---- */
@@ -258,15 +258,18 @@ static void watch_function(uint32_t cbid, const char *name)
 
     while (!mp_text_equal(api_watches[row].name, name))
         row++;
-    recorder.api.watch[cbid] = (uint8_t)(row + 1);
+    recorder.gpu.api.watch[cbid] = (uint8_t)(row + 1);
 }
 
 static void set_metrics(const char *kernels, const char *devices)
 {
-    snprintf(recorder.config.metrics, sizeof(recorder.config.metrics), "sm__made_up.sum");
-    snprintf(recorder.config.kernels, sizeof(recorder.config.kernels), "%s", kernels);
-    snprintf(recorder.config.devices, sizeof(recorder.config.devices), "%s", devices);
-    profiling_open(&recorder);
+    snprintf(recorder.gpu.core.config.metrics, sizeof(recorder.gpu.core.config.metrics),
+             "sm__made_up.sum");
+    snprintf(recorder.gpu.core.config.kernels, sizeof(recorder.gpu.core.config.kernels), "%s",
+             kernels);
+    snprintf(recorder.gpu.core.config.devices, sizeof(recorder.gpu.core.config.devices), "%s",
+             devices);
+    profiling_open(&recorder.profiling, &recorder.gpu);
     recorder.profiling.api = played_api;
     recorder.profiling.api_open = true;
 }
@@ -282,26 +285,27 @@ static void recorder_set_up(const char *kernels, const char *devices)
     played.duration = 10;
     played.passes = 1;
     mp_log_set_ops(&log_ops);
-    recorder.cupti.subscribe = play_subscribe;
-    recorder.cupti.get_stream_id = play_stream_id;
-    recorder.cupti.flush_all = play_flush;
-    recorder.driver.get_device = play_get_device;
-    recorder.driver.synchronize = play_synchronize;
-    jobs_register(&recorder);
+    recorder.gpu.cupti.subscribe = play_subscribe;
+    recorder.gpu.cupti.get_stream_id = play_stream_id;
+    recorder.gpu.cupti.flush_all = play_flush;
+    recorder.gpu.driver.get_device = play_get_device;
+    recorder.gpu.driver.synchronize = play_synchronize;
+    recorder.gpu.attach.calls = (struct attach_calls){callbacks_take, &recorder};
     recorder.output.fd = -1;
     watch_function(LAUNCH, "cuLaunchKernel");
     watch_function(GRAPH_LAUNCH, "cuGraphLaunch");
     watch_function(BEGIN_CAPTURE, "cuStreamBeginCapture");
     watch_function(END_CAPTURE, "cuStreamEndCapture");
-    assert_int_equal(buffer_pool_open(&recorder.pool, 16, true), MP_OK);
-    assert_int_equal(work_queue_open(&recorder.work, buffer_pool_max(&recorder.pool)), MP_OK);
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    pthread_mutex_init(&recorder.cuda.contexts.lock, NULL);
-    edges_open(&recorder.edges);
+    assert_int_equal(buffer_pool_open(&recorder.gpu.pool, 16, true), MP_OK);
+    assert_int_equal(work_queue_open(&recorder.gpu.core.work, buffer_pool_max(&recorder.gpu.pool)),
+                     MP_OK);
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    pthread_mutex_init(&recorder.gpu.cuda.contexts.lock, NULL);
+    edges_open(&recorder.graphs.edges);
     set_metrics(kernels, devices);
-    assert_int_equal(subscriber_open(&recorder, &other, &error), MP_OK);
-    atomic_store(&recorder.cupti_state.enabled, true);
-    atomic_store(&recorder.phase, PHASE_RECORDING);
+    assert_int_equal(subscriber_open(&recorder.gpu, &other, &error), MP_OK);
+    atomic_store(&recorder.gpu.core.enabled, true);
+    atomic_store(&recorder.gpu.core.phase, PHASE_RECORDING);
 }
 
 static void drop_entry(void *context, uint32_t tid, const struct call_entry *entry)
@@ -314,7 +318,7 @@ static void drop_entry(void *context, uint32_t tid, const struct call_entry *ent
 static void recorder_tear_down(void)
 {
     struct profiling *profiling = &recorder.profiling;
-    struct call_log *mine = pthread_getspecific(recorder.logs.key);
+    struct call_log *mine = pthread_getspecific(recorder.gpu.core.logs.key);
 
     while (profiling->sessions) {
         struct profiling_session *session = profiling->sessions;
@@ -325,14 +329,14 @@ static void recorder_tear_down(void)
     kernel_filter_free(&profiling->filter);
     mp_intern_free(&profiling->kernels);
     free(profiling->launches);
-    profiled_close(&recorder.profiled);
-    edges_close(&recorder.edges);
+    profiled_close(&recorder.profiling.profiled);
+    edges_close(&recorder.graphs.edges);
     if (mine)
         atomic_store(&mine->ended, true);
-    call_logs_drain(&recorder.logs, drop_entry, NULL);
-    pthread_key_delete(recorder.logs.key);
-    work_queue_close(&recorder.work);
-    buffer_pool_close(&recorder.pool);
+    call_logs_drain(&recorder.gpu.core.logs, drop_entry, NULL);
+    pthread_key_delete(recorder.gpu.core.logs.key);
+    work_queue_close(&recorder.gpu.core.work);
+    buffer_pool_close(&recorder.gpu.pool);
     mp_log_set_ops(NULL);
 }
 

@@ -86,7 +86,7 @@ static void context_ends(int address)
 
 static size_t values_waiting(void)
 {
-    return recorder.profiled.waiting;
+    return recorder.profiling.profiled.waiting;
 }
 
 static void a_launch_is_profiled_from_enter_to_exit(void **state)
@@ -100,9 +100,9 @@ static void a_launch_is_profiled_from_enter_to_exit(void **state)
     leave(&call);
     assert_false(played.started);
     assert_int_equal(values_waiting(), 1);
-    assert_string_equal(recorder.profiled.first->kernel, "alpha");
-    assert_true(recorder.profiled.first->values[1] == 101);
-    assert_int_equal(recorder.profiled.first->correlation, call.data.correlationId);
+    assert_string_equal(recorder.profiling.profiled.first->kernel, "alpha");
+    assert_true(recorder.profiling.profiled.first->values[1] == 101);
+    assert_int_equal(recorder.profiling.profiled.first->correlation, call.data.correlationId);
     recorder_tear_down();
 }
 
@@ -129,11 +129,11 @@ static void an_exit_after_the_end_of_the_recording_releases_the_profiler_lock(vo
     (void)state;
     recorder_set_up("", "");
     enter(&call, LAUNCH, "alpha");
-    atomic_store(&recorder.phase, PHASE_FINISHING);
+    atomic_store(&recorder.gpu.core.phase, PHASE_FINISHING);
     leave(&call);
     assert_false(played.started);
     assert_int_equal(values_waiting(), 1);
-    atomic_store(&recorder.phase, PHASE_RECORDING);
+    atomic_store(&recorder.gpu.core.phase, PHASE_RECORDING);
     run_aside(launch_alpha, NULL);
     assert_int_equal(values_waiting(), 2);
     recorder_tear_down();
@@ -146,7 +146,7 @@ static void a_forked_child_calls_nothing_of_cupti(void **state)
     (void)state;
     recorder_set_up("", "");
     enter(&call, LAUNCH, "alpha");
-    atomic_store(&recorder.phase, PHASE_INERT);
+    atomic_store(&recorder.gpu.core.phase, PHASE_INERT);
     context_ends(A_CONTEXT);
     leave(&call);
     context_ends(A_CONTEXT);
@@ -199,7 +199,7 @@ static void launches_inside_of_a_launch_are_part_of_it(void **state)
     leave(&outer);
     assert_int_equal(played.starts, 1);
     assert_int_equal(values_waiting(), 1);
-    assert_string_equal(recorder.profiled.first->kernel, "alpha");
+    assert_string_equal(recorder.profiling.profiled.first->kernel, "alpha");
     recorder_tear_down();
 }
 
@@ -217,7 +217,7 @@ static void expect_apart(uint32_t cbid, const char *kernel)
     leave(&call);
     pthread_join(other, NULL);
     assert_int_equal(played.starts, 1);
-    assert_string_equal(recorder.profiled.first->kernel, "alpha");
+    assert_string_equal(recorder.profiling.profiled.first->kernel, "alpha");
 }
 
 static void a_kernel_that_is_not_wanted_is_not_counted_for_another(void **state)
@@ -307,7 +307,7 @@ static void a_device_that_is_left_out_is_asked_for_once(void **state)
         launch("alpha");
     assert_int_equal(played.devices_asked, 1);
     assert_int_equal(played.starts, 0);
-    assert_int_equal(recorder.edges.read_count, 1); /* cuCtxGetDevice, which has no row */
+    assert_int_equal(recorder.gpu.core.logs.own.count, 1); /* cuCtxGetDevice, which has no row */
     recorder_tear_down();
 }
 
@@ -322,9 +322,9 @@ static void a_forced_flush_waits_until_buffers_are_few(void **state)
     for (i = 0; i < 100; i++)
         launch("alpha");
     assert_int_equal(played.forced, 0);
-    while (!buffer_pool_is_low(&recorder.pool))
-        assert_non_null(buffer_request(&recorder.pool, &bytes));
-    assert_true((size_t)recorder.pool.free_count * 2 < recorder.pool.count);
+    while (!buffer_pool_is_low(&recorder.gpu.pool))
+        assert_non_null(buffer_request(&recorder.gpu.pool, &bytes));
+    assert_true((size_t)recorder.gpu.pool.free_count * 2 < recorder.gpu.pool.count);
     launch("alpha");
     assert_int_equal(played.forced, 1);
     recorder_tear_down();

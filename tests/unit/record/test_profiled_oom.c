@@ -29,10 +29,10 @@ static void values_or_a_count_or_a_line(void **state)
             launch(kernels[i % 2]);
         failed += !countdown;
         countdown = 0;
-        lost = atomic_load(&recorder.profiled.lost);
+        lost = atomic_load(&recorder.profiling.profiled.lost);
         assert_false(played.started);
         assert_true(lost <= 1);
-        assert_int_equal(recorder.profiled.waiting + lost, LAUNCHES + 1);
+        assert_int_equal(recorder.profiling.profiled.waiting + lost, LAUNCHES + 1);
         recorder_tear_down();
     }
     assert_true(failed >= LAUNCHES);
@@ -47,7 +47,7 @@ static void a_plan_without_memory_is_given_up_and_freed(void **state)
     (void)state;
     for (failing = 1; failing <= 40; failing++) {
         recorder_set_up("", "");
-        call_log_mine(&recorder.logs);
+        call_log_mine(&recorder.gpu.core.logs);
         countdown = failing;
         launch("alpha");
         countdown = 0;
@@ -58,7 +58,9 @@ static void a_plan_without_memory_is_given_up_and_freed(void **state)
             assert_int_equal(played.enables, played.disables);
         } else {
             launch("beta");
-            assert_int_equal(recorder.profiled.waiting + atomic_load(&recorder.profiled.lost), 2);
+            assert_int_equal(recorder.profiling.profiled.waiting +
+                                 atomic_load(&recorder.profiling.profiled.lost),
+                             2);
         }
         recorder_tear_down();
     }
@@ -83,20 +85,20 @@ static void the_writer_loses_nothing_silently(void **state)
         for (i = 0; i < LAUNCHES; i++)
             launch(kernels[i % 2]);
         memset(&recording, 0, sizeof(recording));
-        recording.profiled = &recorder.profiled;
-        recording.edges = &recorder.edges;
+        recording.profiled = &recorder.profiling.profiled;
+        recording.edges = &recorder.graphs.edges;
         recording.metrics = true;
         assert_int_equal(recording_open(&recording, fixture_writer(fd, "", 0), &cupti,
-                                        &recorder.api, MP_CAPTURE_ALL, true),
+                                        &recorder.gpu.api, MP_CAPTURE_ALL, true),
                          MP_OK);
         countdown = failing;
-        while ((taken = profiled_next(&recorder.profiled)))
-            profiled_append(&recorder.profiled, &recording, taken);
+        while ((taken = profiled_next(&recorder.profiling.profiled)))
+            profiled_append(&recorder.profiling.profiled, &recording, taken);
         countdown = 0;
         mp_writer_flush(recording.writer);
         mp_writer_totals(recording.writer, &totals);
         assert_int_equal(totals.event_rows + recording.writer->lost_rows +
-                             atomic_load(&recorder.profiled.lost),
+                             atomic_load(&recorder.profiling.profiled.lost),
                          LAUNCHES);
         mp_writer_abandon(recording.writer);
         decoder_close(&recording.decoder);

@@ -11,7 +11,7 @@
 
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 #include "record/ranges/range.h"
 
 #include "base/poison.h"
@@ -38,11 +38,11 @@ static int record(void **state)
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
     last_id = 100;
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    assert_int_equal(work_queue_open(&recorder.work, 1), MP_OK);
-    atomic_store(&recorder.phase, PHASE_RECORDING);
-    recorder.driver.get_version = get_version;
-    recorder.ranges.by_profiler = recorder.ranges.ready = recorder.ranges.on = true;
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    assert_int_equal(work_queue_open(&recorder.gpu.core.work, 1), MP_OK);
+    atomic_store(&recorder.gpu.core.phase, PHASE_RECORDING);
+    recorder.gpu.driver.get_version = get_version;
+    recorder.gpu.core.wanted.by_profiler = recorder.ranges.ready = recorder.ranges.on = true;
     recorder.ranges.left = UINT64_MAX;
     return 0;
 }
@@ -50,7 +50,7 @@ static int record(void **state)
 static int end(void **state)
 {
     (void)state;
-    work_queue_close(&recorder.work);
+    work_queue_close(&recorder.gpu.core.work);
     return 0;
 }
 
@@ -62,7 +62,7 @@ static const char *marks(void)
     int used = 0;
 
     text[0] = '\0';
-    while (work_take(&recorder.work, &work))
+    while (work_take(&recorder.gpu.core.work, &work))
         used += snprintf(text + used, sizeof(text) - (size_t)used, "%c%u ",
                          work.kind == WORK_START ? '+' : '-', (unsigned)work.correlation);
     return text;
@@ -87,7 +87,7 @@ static void start_and_stop_have_the_ids_of_their_calls(void **state)
 static void without_the_setting_they_mean_nothing(void **state)
 {
     (void)state;
-    recorder.ranges.by_profiler = false;
+    recorder.gpu.core.wanted.by_profiler = false;
     start_and_stop(7, 9);
     assert_string_equal(marks(), "");
     recorder.ranges.open = recorder.ranges.posted = true;
@@ -118,8 +118,8 @@ static void a_schedule_keeps_its_active_steps(void **state)
 static void end_quick_range(int64_t ago)
 {
     memset(&recorder, 0, sizeof(recorder));
-    atomic_store(&recorder.phase, PHASE_RECORDING);
-    recorder.ranges.lazy = true;
+    atomic_store(&recorder.gpu.core.phase, PHASE_RECORDING);
+    recorder.gpu.core.wanted.lazy = true;
     recorder.ranges.begun = 50;
     recorder.ranges.lingers = true;
     recorder.ranges.late = recorder.ranges.late_said = true;

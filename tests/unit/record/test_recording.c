@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 #include "unit/trace_fixture.h"
 
 static struct recorder recorder;
@@ -22,19 +22,22 @@ static int open_recording(void **state)
 {
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
-    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    assert_int_equal(work_queue_open(&recorder.work, 1), MP_OK);
-    edges_open(&recorder.edges);
+    assert_int_equal(call_logs_open(&recorder.gpu.core.logs), MP_OK);
+    assert_int_equal(work_queue_open(&recorder.gpu.core.work, 1), MP_OK);
+    edges_open(&recorder.graphs.edges);
     fd = fixture_file(NULL, 0);
-    recording->pool = &recorder.pool;
-    recording->queue = &recorder.work;
-    recording->logs = &recorder.logs;
+    recording->pool = &recorder.gpu.pool;
+    recording->queue = &recorder.gpu.core.work;
+    recording->logs = &recorder.gpu.core.logs;
     recording->waits = &recorder.waits;
-    recording->edges = &recorder.edges;
-    recording->profiled = &recorder.profiled;
-    recording->recorder = &recorder;
-    assert_int_equal(recording_open(recording, fixture_writer(fd, "", 0), &recorder.cupti,
-                                    &recorder.api, MP_CAPTURE_ALL, true),
+    recording->edges = &recorder.graphs.edges;
+    recording->profiled = &recorder.profiling.profiled;
+    recording->gpu = &recorder.gpu;
+    recording->stacks = &recorder.stacks;
+    recording->host_nodes = &recorder.graphs.host_nodes;
+    recording->step_names = recorder.baseline.names;
+    assert_int_equal(recording_open(recording, fixture_writer(fd, "", 0), &recorder.gpu.cupti,
+                                    &recorder.gpu.api, MP_CAPTURE_ALL, true),
                      MP_OK);
     return 0;
 }
@@ -43,7 +46,7 @@ static int close_recording(void **state)
 {
     (void)state;
     recording_close(recording);
-    work_queue_close(&recorder.work);
+    work_queue_close(&recorder.gpu.core.work);
     close(fd);
     return 0;
 }
@@ -111,12 +114,12 @@ static void what_went_wrong_is_counted_by_name(void **state)
     struct decode_counts *counts = &recording->decoder.counts;
 
     (void)state;
-    atomic_store(&recorder.pool.discarded, 11);
-    atomic_store(&recorder.pool.exhausted, 12);
-    atomic_store(&recorder.work.lost, 13);
+    atomic_store(&recorder.gpu.pool.discarded, 11);
+    atomic_store(&recorder.gpu.pool.exhausted, 12);
+    atomic_store(&recorder.gpu.core.work.lost, 13);
     atomic_store(&recorder.waits.lost, 14);
-    atomic_store(&recorder.profiled.lost, 15);
-    recorder.profiled.rows_filled = 16;
+    atomic_store(&recorder.profiling.profiled.lost, 15);
+    recorder.profiling.profiled.rows_filled = 16;
     counts->zero_times = 17;
     counts->reversed_times = 18;
     counts->foreign_times = 19;
@@ -144,11 +147,11 @@ static void steps_are_rows(void **state)
     const struct call_entry recorded = {
         .kind = CALL_ENTRY_STEP, .start = 100, .end = 130, .event = 2, .detail = 1};
     const struct call_entry bare = {.kind = CALL_ENTRY_STEP, .start = 130, .end = 150, .event = 1};
-    struct call_log *log = call_log_mine(&recorder.logs);
+    struct call_log *log = call_log_mine(&recorder.gpu.core.logs);
 
     (void)state;
-    snprintf(recorder.baseline.names[1], BASELINE_NAME_BYTES, "first");
-    snprintf(recorder.baseline.names[2], BASELINE_NAME_BYTES, "second");
+    snprintf(recorder.baseline.names[1], STEP_NAME_BYTES, "first");
+    snprintf(recorder.baseline.names[2], STEP_NAME_BYTES, "second");
     call_log_put(log, &recorded);
     call_log_put(log, &bare);
     recording_round(recording);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 #include "record/process/signals.h"
 
 #include "base/poison.h"
@@ -30,8 +30,8 @@ static int ending_of(int (*what)(void))
         /* A caller may ignore some of them: a shell does for what runs in the background. */
         for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++)
             signal(used[i], SIG_DFL);
-        mp_recorder->pid = getpid();
-        atomic_store(&mp_recorder->phase, PHASE_RECORDING);
+        mp_recorder->gpu.core.pid = getpid();
+        atomic_store(&mp_recorder->gpu.core.phase, PHASE_RECORDING);
         _exit(what());
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -94,7 +94,7 @@ static int a_second_one_later(void)
 static int when_all_is_done(void)
 {
     signals_open(NULL);
-    atomic_store(&mp_recorder->phase, PHASE_INERT);
+    atomic_store(&mp_recorder->gpu.core.phase, PHASE_INERT);
     raise(SIGINT);
     return FINE;
 }
@@ -103,7 +103,7 @@ static int when_all_is_done(void)
 static int of_another_process(void)
 {
     signals_open(NULL);
-    mp_recorder->pid = getppid();
+    mp_recorder->gpu.core.pid = getppid();
     raise(SIGTERM);
     return FINE;
 }
@@ -257,10 +257,10 @@ static int toggled_twice(void)
     raise(SIGUSR2);
     if (atomic_load(&mp_recorder->ranges.toggles) != 2)
         return WRONG;
-    atomic_store(&mp_recorder->phase, PHASE_FINISHING);
+    atomic_store(&mp_recorder->gpu.core.phase, PHASE_FINISHING);
     raise(SIGUSR2);
-    atomic_store(&mp_recorder->phase, PHASE_RECORDING);
-    mp_recorder->pid = getppid();
+    atomic_store(&mp_recorder->gpu.core.phase, PHASE_RECORDING);
+    mp_recorder->gpu.core.pid = getppid();
     raise(SIGUSR2);
     return atomic_load(&mp_recorder->ranges.toggles) == 2 ? FINE : WRONG;
 }

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "record/core/state.h"
 #include "record/cupti/subscriber.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -36,40 +36,40 @@ static int begin(void **state)
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
     on = 0;
-    recorder.cupti.enable_callback = enable_callback;
-    recorder.api.syncs = true;
+    recorder.gpu.cupti.enable_callback = enable_callback;
+    recorder.gpu.api.syncs = true;
     for (unsigned role = 0; role <= API_ROLE_NONE; role++)
-        for (size_t i = 1; !recorder.api.watch[role]; i++)
+        for (size_t i = 1; !recorder.gpu.api.watch[role]; i++)
             if (api_watches[i - 1].role == role)
-                recorder.api.watch[role] = (uint8_t)i;
+                recorder.gpu.api.watch[role] = (uint8_t)i;
     return 0;
 }
 
 static void syncs_and_work_are_called_back_in_ranges(void **state)
 {
     (void)state;
-    recorder.host_functions.preload = preload;
-    subscriber_watch_base(&recorder);
+    recorder.gpu.host_functions.preload = preload;
+    subscriber_watch_base(&recorder.gpu);
     assert_int_equal(on, ALL_ROLES & ~ONLY_RANGES);
-    subscriber_watch_syncs(&recorder, true);
+    subscriber_watch_syncs(&recorder.gpu, true);
     assert_int_equal(on, ALL_ROLES);
-    subscriber_watch_syncs(&recorder, false);
+    subscriber_watch_syncs(&recorder.gpu, false);
     assert_int_equal(on, ALL_ROLES & ~ONLY_RANGES);
 }
 
 static void what_nobody_needs_is_not_called_back(void **state)
 {
     (void)state;
-    recorder.api.syncs = false;
-    subscriber_watch_syncs(&recorder, true);
+    recorder.gpu.api.syncs = false;
+    subscriber_watch_syncs(&recorder.gpu, true);
     assert_int_equal(on, ROLE(API_ROLE_OVERLAP));
 }
 
 static void launches_and_graphs_end_with_the_recording(void **state)
 {
     (void)state;
-    subscriber_watch_base(&recorder);
-    subscriber_watch_ends(&recorder);
+    subscriber_watch_base(&recorder.gpu);
+    subscriber_watch_ends(&recorder.gpu);
     assert_int_equal(on, ALL_ROLES & ~ONLY_RANGES & ~ROLE(API_ROLE_LAUNCH) &
                              ~ROLE(API_ROLE_INSTANTIATE));
 }

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "base/preload.h"
-#include "record/core/state.h"
 #include "record/data/capture.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -150,6 +150,12 @@ static bool covers(const struct mp_preload_code *code, const void *symbol)
     return address >= atomic_load(&code->begin) && address < atomic_load(&code->end);
 }
 
+static void ask(struct mp_preload *preload)
+{
+    waits_ask(&recorder.waits, &recorder.stacks, &recorder.gpu.core, preload,
+              (uintptr_t)recorder.gpu.cupti.flush_all);
+}
+
 /* CUPTI is a function of libc here. */
 static void waits_of_the_recorder_and_of_cupti_are_left_alone(void **state)
 {
@@ -158,15 +164,15 @@ static void waits_of_the_recorder_and_of_cupti_are_left_alone(void **state)
 
     (void)state;
     assert_non_null(in_libc);
-    memcpy(&recorder.cupti.flush_all, &in_libc, sizeof in_libc);
-    recorder.config.waits = MP_SWITCH_ON;
-    waits_ask(&recorder, &preload);
+    memcpy(&recorder.gpu.cupti.flush_all, &in_libc, sizeof in_libc);
+    recorder.gpu.core.config.waits = MP_SWITCH_ON;
+    ask(&preload);
     assert_true(covers(&preload.left_alone[0], &waits)); /* of this program, as the recorder is */
     assert_false(covers(&preload.left_alone[0], in_libc));
     assert_true(covers(&preload.left_alone[1], in_libc));
     assert_false(covers(&preload.left_alone[1], &waits));
     assert_non_null(atomic_load(&preload.waited));
-    waits_stop(&recorder);
+    waits_stop(&recorder.waits);
     assert_null(atomic_load(&preload.waited));
 }
 
@@ -175,11 +181,11 @@ static void without_waits_nothing_is_asked_for(void **state)
     static struct mp_preload preload;
 
     (void)state;
-    recorder.config.waits = MP_SWITCH_OFF;
-    waits_ask(&recorder, &preload);
+    recorder.gpu.core.config.waits = MP_SWITCH_OFF;
+    ask(&preload);
     assert_null(atomic_load(&preload.waited));
-    recorder.config.waits = MP_SWITCH_ON;
-    waits_ask(&recorder, NULL);
+    recorder.gpu.core.config.waits = MP_SWITCH_ON;
+    ask(NULL);
     assert_null(atomic_load(&preload.waited));
 }
 

@@ -45,6 +45,22 @@ def check_private(file, other):
     return f'"{other.path[len("src/"):]}" is private to {folder}, which shows {", ".join(shown)}'
 
 
+def record_level(name):
+    """Where the file's room stands in src/record, from 0; None: it is not in there."""
+    parts = name.split("/")
+    if parts[:2] != ["src", "record"] or len(parts) < 4:
+        return None
+    return next((at for at, row in enumerate(laws.RECORD) if parts[2] in row), len(laws.RECORD))
+
+
+def check_room(file, other):
+    """What is wrong with including a header of another room of the recorder; None: nothing."""
+    level, target = record_level(file.path), record_level(other.path)
+    if level is None or target is None or target <= level:
+        return None
+    return f'"{other.path[len("src/"):]}" is of a room above'
+
+
 def check_include(tree, file, quote, name):
     """What is wrong with one #include; None when nothing is."""
     if CUDA.match(name) and not file.path.startswith(laws.CUDA_FOLDERS):
@@ -63,7 +79,9 @@ def check_include(tree, file, quote, name):
         return f"src/{layer} is not in the dependency law"
     if target and target not in laws.ALLOWED[layer]:
         return f'{layer} must not see {target} ("{name}")'
-    return check_private(file, other) if quote == '"' and other else None
+    if quote != '"' or not other:
+        return None
+    return check_private(file, other) or check_room(file, other)
 
 
 def check_includes(tree):
@@ -272,10 +290,8 @@ def is_above(name, target):
     layer, other = layer_of(name + ".c"), layer_of(target + ".c")
     if layer != "record" or other != "record":
         return layer in laws.ALLOWED and other is not None and other not in laws.ALLOWED[layer]
-    rooms = [path.split("/")[2] for path in (name, target) if path.count("/") > 2]
-    levels = [laws.RECORD.index(room) if room in laws.RECORD else len(laws.RECORD)
-              for room in rooms]
-    return len(levels) == 2 and levels[1] > levels[0]
+    level, above = record_level(name), record_level(target)
+    return level is not None and above is not None and above > level
 
 
 def upward(graph):

@@ -20,8 +20,6 @@
 #define OVERLAPS_SLOTS    65536u /* a power of two; 256 KiB, touched as it fills */
 #define OVERLAPS_PATIENCE 10000u /* launches without the attribute, until the callback goes */
 
-struct recorder;
-
 struct overlaps {
     _Atomic uint32_t ids[OVERLAPS_SLOTS];
     _Atomic uint32_t seen; /* launches, up to OVERLAPS_PATIENCE */
@@ -30,13 +28,14 @@ struct overlaps {
 };
 
 /* ENTER of cuLaunchKernelEx. Application threads. */
-void overlaps_launch(struct recorder *recorder, const CUpti_CallbackData *data);
+void overlaps_launch(struct overlaps *overlaps, const CUpti_CallbackData *data);
 
-/* EXIT of it: gives the callback up, when it is of no use. */
-void overlaps_leave(struct recorder *recorder, CUpti_CallbackId cbid);
+/* EXIT of it. Whether the callback is of no use (subscriber_overlap_leaves). */
+bool overlaps_leave(struct overlaps *overlaps);
 
-/* From now on the callback stays; if it has gone, it comes back. Any thread. */
-void overlaps_stay(struct recorder *recorder);
+/* From now on the callback is kept. Whether it was of no use until now (subscriber_keep_overlaps).
+ * Any thread. */
+bool overlaps_stay(struct overlaps *overlaps);
 
 /* Whether the callback is of no use. */
 static inline bool overlaps_given_up(const struct overlaps *overlaps)

@@ -2,7 +2,7 @@
  * descriptor is still ours. The header is "key=value\n" lines, docs/trace-format.md section 3. Of
  * the environment only MINIPROF_ settings go in, and argv only on request: both hold secrets.
  */
-#include "record/core/output.h"
+#include "record/process/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "base/text/pattern.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
-#include "record/core/state.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -77,9 +77,9 @@ static void add_clocks(struct mp_buffer *header)
 
 static void add_cuda(struct mp_buffer *header, const struct recorder *recorder)
 {
-    output_add(header, "cupti_path", recorder->cupti.path);
+    output_add(header, "cupti_path", recorder->gpu.cupti.path);
     mp_buffer_append_format(header, "cupti_version=%u\ndriver_version=%d\n",
-                            recorder->cupti.version, recorder->driver.version);
+                            recorder->gpu.cupti.version, recorder->gpu.driver.version);
 }
 
 /* One key for each setting: MINIPROF_BUFFER_MB=64. */
@@ -89,9 +89,9 @@ static void add_settings(struct mp_buffer *header, const struct recorder *record
     size_t i;
 
     for (i = 0; value && i < mp_setting_count; i++)
-        output_add(
-            header, mp_settings[i].name,
-            mp_config_value(&recorder->config, &mp_settings[i], value, MP_CONFIG_TEXT_BYTES));
+        output_add(header, mp_settings[i].name,
+                   mp_config_value(&recorder->gpu.core.config, &mp_settings[i], value,
+                                   MP_CONFIG_TEXT_BYTES));
     free(value);
 }
 
@@ -139,7 +139,7 @@ enum mp_status output_compose_header(struct mp_buffer *header, const struct reco
     add_cuda(header, recorder);
     add_settings(header, recorder);
     add_costs(header);
-    if (recorder->config.argv == MP_SWITCH_ON)
+    if (recorder->gpu.core.config.argv == MP_SWITCH_ON)
         add_argv(header);
     return mp_buffer_append_byte(header, '\0');
 }
@@ -176,7 +176,7 @@ static bool is_regular(const char *path)
 
 /* Creates the first file whose number is free. `own`: this process wrote the file that has the
  * name, and those with lower numbers. */
-static enum mp_status create_next(struct output *output, bool *own, struct mp_error *error)
+static enum mp_status create_next(struct trace_file *output, bool *own, struct mp_error *error)
 {
     char first[PATH_MAX];
     enum mp_status status;
@@ -197,7 +197,7 @@ static enum mp_status create_next(struct output *output, bool *own, struct mp_er
 }
 
 /* Creates `output->path` or, where a file has that name, the next one. */
-static enum mp_status create_numbered(struct output *output, struct mp_error *error)
+static enum mp_status create_numbered(struct trace_file *output, struct mp_error *error)
 {
     char first[PATH_MAX];
     enum mp_status status = mp_create_exclusive(output->path, &output->fd, error);
@@ -213,7 +213,7 @@ static enum mp_status create_numbered(struct output *output, struct mp_error *er
     return status;
 }
 
-static void find_place(struct output *output)
+static void find_place(struct trace_file *output)
 {
     size_t length;
 
@@ -227,11 +227,11 @@ static void find_place(struct output *output)
 
 enum mp_status output_expand(struct recorder *recorder, struct mp_error *error)
 {
-    struct output *output = &recorder->output;
+    struct trace_file *output = &recorder->output;
     struct mp_error cause;
 
-    if (mp_pattern_expand(recorder->config.output, output->path, sizeof(output->path), &cause) !=
-        MP_OK)
+    if (mp_pattern_expand(recorder->gpu.core.config.output, output->path, sizeof(output->path),
+                          &cause) != MP_OK)
         return mp_error_set(error, cause.status, "MINIPROF_OUTPUT: %s", cause.text);
     find_place(output);
     return MP_OK;
@@ -239,7 +239,7 @@ enum mp_status output_expand(struct recorder *recorder, struct mp_error *error)
 
 static enum mp_status create(struct recorder *recorder, struct mp_error *error)
 {
-    struct output *output = &recorder->output;
+    struct trace_file *output = &recorder->output;
     struct mp_error cause;
     struct stat about;
 
@@ -257,7 +257,7 @@ static enum mp_status create(struct recorder *recorder, struct mp_error *error)
 enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error)
 {
-    const struct mp_writer_options options = {.level = (int)recorder->config.level,
+    const struct mp_writer_options options = {.level = (int)recorder->gpu.core.config.level,
                                               .wait_for_room = true};
     struct mp_buffer header = {.limit = MP_MAX_HEADER_BYTES};
     struct mp_error cause;
@@ -279,12 +279,12 @@ enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
     return status;
 }
 
-static bool is_ours(const struct output *output, const struct stat *about)
+static bool is_ours(const struct trace_file *output, const struct stat *about)
 {
     return about->st_ino == output->inode && about->st_dev == output->device;
 }
 
-void output_remove(const struct output *output)
+void output_remove(const struct trace_file *output)
 {
     struct stat about;
 
@@ -292,14 +292,14 @@ void output_remove(const struct output *output)
         unlink(output->place);
 }
 
-bool output_is_open(const struct output *output)
+bool output_is_open(const struct trace_file *output)
 {
     struct stat about;
 
     return output->fd >= 0 && fstat(output->fd, &about) == 0 && is_ours(output, &about);
 }
 
-int output_open_again(struct output *output)
+int output_open_again(struct trace_file *output)
 {
     output->fd = open(output->place, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (output->fd >= 0)
@@ -311,12 +311,12 @@ int output_open_again(struct output *output)
     return output->fd;
 }
 
-int output_hold(const struct output *output)
+int output_hold(const struct trace_file *output)
 {
     return output_is_open(output) ? fcntl(output->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
 }
 
-uint64_t output_bytes(const struct output *output, int held, bool *is_gone)
+uint64_t output_bytes(const struct trace_file *output, int held, bool *is_gone)
 {
     struct stat about;
     bool known = held >= 0 && fstat(held, &about) == 0;

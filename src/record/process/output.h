@@ -17,7 +17,7 @@
 
 struct recorder;
 
-struct output {
+struct trace_file {
     char path[PATH_MAX];  /* as the user wrote it, for messages */
     char place[PATH_MAX]; /* absolute: the program may change its folder */
     int fd;               /* the writer's; kept to close it in a forked child */
@@ -53,20 +53,20 @@ enum mp_status output_compose_header(struct mp_buffer *header, const struct reco
 bool output_is_from_this_pid(int folder, const char *path);
 
 /* Removes the file, if it is still the one that was created. */
-void output_remove(const struct output *output);
+void output_remove(const struct trace_file *output);
 
 /* Whether `fd` still is our file. The application may have closed the number and opened another
  * file under it. */
-bool output_is_open(const struct output *output);
+bool output_is_open(const struct trace_file *output);
 
 /* If `fd` is no longer our file, opens the file again. Answers the new descriptor, -1 if that
  * fails. */
-int output_open_again(struct output *output);
+int output_open_again(struct trace_file *output);
 
 /* A second descriptor, to ask for the size once the first is closed; -1 if none can be had. */
-int output_hold(const struct output *output);
+int output_hold(const struct trace_file *output);
 
 /* Size of the file in bytes, 0 if unknown, and whether it was removed. Closes `held`. */
-uint64_t output_bytes(const struct output *output, int held, bool *is_gone);
+uint64_t output_bytes(const struct trace_file *output, int held, bool *is_gone);
 
 #endif
