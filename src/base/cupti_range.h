@@ -5,7 +5,7 @@
 /* CUPTI_API_VERSION, and the CUDA release that it came with. */
 #define MP_CUPTI_MIN      18 /* the oldest that is supported */
 #define MP_CUPTI_MIN_CUDA "11.8"
-#define MP_CUPTI_NEWEST   130401 /* the newest whose faults record/api/quirks.def knows */
+#define MP_CUPTI_NEWEST   130401 /* the newest whose faults record/cupti/quirks.def knows */
 
 #define MP_CUPTI_NEWEST_CUDA "13.4 Update 1"
 

@@ -13,7 +13,7 @@
 
 #include "preload/host_calls.h"
 #include "preload/preload.h"
-#include "preload/waits/waits.h"
+#include "preload/waits.h"
 
 #include "base/poison.h"
 

@@ -7,7 +7,7 @@
  * a file; the processor time of that is divided by the records. With libcupti at hand its own
  * cuptiActivityGetNextRecord does the stepping, otherwise a stand-in of a few instructions.
  */
-#include "record/data/decode.h"
+#include "record/rows/decode.h"
 #include "trace/write/writer.h"
 
 #include <dlfcn.h>

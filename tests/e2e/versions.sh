@@ -1,7 +1,7 @@
 #!/bin/bash
 # Takes 12 s.
 # One libminiprof.so with the CUPTI of CUDA 11.8 to 13.4: the software GPU plays the size of each
-# record, which functions there are, and the faults that are known (record/api/quirks.def). What
+# record, which functions there are, and the faults that are known (record/cupti/quirks.def). What
 # ends up in the trace is the same with all, but for what a version does not tell.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 

@@ -11,11 +11,10 @@
  *
  * COST_KINDS=all         which kinds that are (default)
  *            gpu         all but API records
- *            peer        these and copies between devices (src/record/api/quirks.def, peer_copies)
- *            kernel      kernels alone
- *            api         API records alone
- *            functions   as all, with API records of every function (CUPTI_ACTIVITY_KIND_DRIVER
- *                        and _RUNTIME) instead of those that miniprof has recorded
+ *            peer        these and copies between devices (src/record/cupti/quirks.def,
+ * peer_copies) kernel      kernels alone api         API records alone functions   as all, with API
+ * records of every function (CUPTI_ACTIVITY_KIND_DRIVER and _RUNTIME) instead of those that
+ * miniprof has recorded
  *
  * COST_SUBSCRIBED=0: without cuptiSubscribe, of which activities have no need; 1 (default): with
  * it.
@@ -56,9 +55,9 @@
 
 #include "base/settings/config.h"
 #include "base/text/strings.h"
-#include "record/api/api_set.h"
-#include "record/api/cupti_api.h"
 #include "record/core/clock.h"
+#include "record/cupti/api_set.h"
+#include "record/cupti/cupti_api.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BUFFERS      64u

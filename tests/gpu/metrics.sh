@@ -11,7 +11,7 @@ cases=${CASES:-flops occupancy dram gld}
 launches=${LAUNCHES:-3}
 [ -x "$sample" ] || skip "samples/metrics was not built"
 
-# The recorder's words for machines and users without counters (src/record/metrics/profiler_api.c).
+# The recorder's words for machines and users without counters (src/record/counters/profiler_api.c).
 closed="(not read|hides|holds) the GPU's counters|counters (are not enabled|cannot be read)"
 closed+="|no readable counters|not give access to the counters|no range profiler"
 

@@ -34,9 +34,9 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "record/api/cupti_api.h"
-#include "record/api/layout.h"
 #include "record/core/clock.h"
+#include "record/cupti/cupti_api.h"
+#include "record/cupti/layout.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BUFFERS      160u

@@ -422,12 +422,12 @@ class Program(unittest.TestCase):
 
     def test_up_in_record(self):
         self.unit("record/core/one", "int two(void);\nint one(void) { return two(); }\n")
-        self.unit("record/data/two", "int two(void) { return 2; }\n")
-        self.objects(1, "core/one: needs src/record/data/two, which is above it: two")
-        os.rename(os.path.join(self.tree, "src/record/data"),
-                  os.path.join(self.tree, "src/record/api"))
-        os.rename(os.path.join(self.tree, "obj/src/record/data"),
-                  os.path.join(self.tree, "obj/src/record/api"))
+        self.unit("record/rows/two", "int two(void) { return 2; }\n")
+        self.objects(1, "core/one: needs src/record/rows/two, which is above it: two")
+        os.rename(os.path.join(self.tree, "src/record/rows"),
+                  os.path.join(self.tree, "src/record/cupti"))
+        os.rename(os.path.join(self.tree, "obj/src/record/rows"),
+                  os.path.join(self.tree, "obj/src/record/cupti"))
         os.rename(os.path.join(self.tree, "src/record/core"),
                   os.path.join(self.tree, "src/record/process"))
         os.rename(os.path.join(self.tree, "obj/src/record/core"),
@@ -452,10 +452,10 @@ class Program(unittest.TestCase):
         self.objects(0, " 0 violations")
 
     def test_up_through_a_pointer(self):
-        self.unit("record/data/one", "int one(void) { return 1; }\n", "jobs.job = one;\n")
+        self.unit("record/rows/one", "int one(void) { return 1; }\n", "jobs.job = one;\n")
         self.unit("record/core/two", "int two(void) { return 2; }\n", "jobs->job();\n")
         self.write("src/base/jobs.h", "struct jobs {\n    int (*job)(void);\n};\n")
-        self.objects(1, "core/two: needs src/record/data/one, which is above it: one by ->job")
+        self.objects(1, "core/two: needs src/record/rows/one, which is above it: one by ->job")
 
     def exports(self, status, wanted, text, *flags):
         library = os.path.join(self.root, "library.so")

@@ -1,5 +1,5 @@
 /*
- * cupti_faults.c: what real CUPTI does wrong, in the versions that do (record/api/quirks.def has
+ * cupti_faults.c: what real CUPTI does wrong, in the versions that do (record/cupti/quirks.def has
  * the sources), so that a client which walks into it is seen to. Where CUPTI crashes or hangs, this
  * ends the process with a line on stderr.
  */

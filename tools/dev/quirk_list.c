@@ -77,7 +77,7 @@ int main(void)
 {
 #define QUIRK(name, first, fixed, answer, what, done, source)                                      \
     print_quirk(#name, first, fixed, what, done, source);
-#include "record/api/quirks.def"
+#include "record/cupti/quirks.def"
 #undef QUIRK
     return 0;
 }

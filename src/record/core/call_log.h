@@ -31,7 +31,7 @@
 enum call_entry_kind {
     CALL_ENTRY_SYNC, /* a row of `sync`: detail is its sync_kind */
     CALL_ENTRY_CALL, /* a row of `call`: detail is its api */
-    /* Of data/host_rows.h: */
+    /* Of rows/host_rows.h: */
     CALL_ENTRY_HOST_FUNCTION, /* ran in a stream: event is its address */
     CALL_ENTRY_HOST_NODE,     /* ran in a graph: context and stream are the halves of a node's id */
     CALL_ENTRY_GRAPH_LAUNCH,  /* event is CUPTI's id of the executable graph */

@@ -2,7 +2,7 @@
  *
  * It flushes CUPTI's complete buffers, registers our clock again (cupti/flush.h), looks for other
  * CUPTI clients (cupti/clients.h) and does what the end of a capture range asks of CUPTI
- * (ranges/switch.h).
+ * (process/switch.h).
  *
  * So neither the writer nor the program waits inside CUPTI. If CUPTI deadlocks, or a thread keeps
  * CUPTI's locks for ever, a signal still ends the program, and the writer still writes the file of

@@ -4,10 +4,10 @@
 #include "record/cupti/activity.h"
 
 #include "base/log.h"
-#include "record/api/layout.h"
-#include "record/api/quirks.h"
 #include "record/core/clock.h"
 #include "record/cupti/gpu.h"
+#include "record/cupti/layout.h"
+#include "record/cupti/quirks.h"
 #include "record/cupti/subscriber.h"
 #include "record/nvtx/nvtx.h"
 

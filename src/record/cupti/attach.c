@@ -9,9 +9,9 @@
 #include "base/preload.h"
 #include "base/settings/time_limits.h"
 #include "record/cupti/contexts.h"
+#include "record/cupti/device_code.h"
 #include "record/cupti/gpu.h"
 #include "record/cupti/subscriber.h"
-#include "record/places/device_code.h"
 
 #include "base/poison.h"
 

@@ -5,16 +5,16 @@
 #ifndef MP_RECORD_CUPTI_GPU_H
 #define MP_RECORD_CUPTI_GPU_H
 
-#include "record/api/api_set.h"
-#include "record/api/cupti_api.h"
 #include "record/core/core.h"
 #include "record/core/flusher.h"
 #include "record/cupti/activity.h"
+#include "record/cupti/api_set.h"
 #include "record/cupti/attach.h"
 #include "record/cupti/buffers.h"
 #include "record/cupti/clients.h"
 #include "record/cupti/clock_renewal.h"
 #include "record/cupti/contexts.h"
+#include "record/cupti/cupti_api.h"
 #include "record/cupti/host_functions.h"
 #include "record/cupti/overlaps.h"
 
@@ -42,7 +42,7 @@ struct cuda_state {
 };
 
 /* What is switched on in CUPTI. Any thread reads this. One thread at a time writes it: the one that
- * starts the recording, or the one that switches kinds (ranges/switch.h). No lock guards it, since
+ * starts the recording, or the one that switches kinds (process/switch.h). No lock guards it, since
  * that lock would be held across calls into CUPTI. */
 struct cupti_state {
     CUpti_SubscriberHandle subscriber; /* attach.h says when */

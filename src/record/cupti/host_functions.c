@@ -5,9 +5,9 @@
 #include <dlfcn.h>
 
 #include "base/preload.h"
-#include "record/api/layout.h"
 #include "record/core/clock.h"
 #include "record/cupti/gpu.h"
+#include "record/cupti/layout.h"
 
 #include "base/poison.h"
 

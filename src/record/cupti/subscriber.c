@@ -5,9 +5,9 @@
 
 #include "base/log.h"
 #include "base/text/strings.h"
-#include "record/api/layout.h"
 #include "record/cupti/client_name.h"
 #include "record/cupti/gpu.h"
+#include "record/cupti/layout.h"
 #include "record/nvtx/nvtx.h"
 
 #include "base/poison.h"

@@ -3,7 +3,7 @@
  *
  * The preloaded library knows the call that gave a function to a graph. CUPTI's callbacks tell here
  * which node the call made, and which nodes are clones of it. The writer asks which nodes a
- * function may have been when it ran; the launches of their graphs then decide (data/host_rows.h).
+ * function may have been when it ran; the launches of their graphs then decide (rows/host_rows.h).
  *
  * Nodes are forgotten only when room is needed, the oldest first.
  */

@@ -53,7 +53,7 @@ struct open_thread {
     uint32_t ended;  /* open ranges whose end was met before the start */
     bool unsure;     /* a start found no room: it may be open, up to the next gap */
     uint32_t tid;
-    struct carried_thread carried; /* data/carried.c's */
+    struct carried_thread carried; /* rows/carried.c's */
 };
 
 struct early_end;

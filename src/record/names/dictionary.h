@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/data/map.h"
-#include "record/api/api_set.h"
-#include "record/api/layout.h"
+#include "record/cupti/api_set.h"
+#include "record/cupti/layout.h"
 #include "record/graphs/edges.h"
 #include "trace/write/writer.h"
 

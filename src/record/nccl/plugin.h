@@ -4,7 +4,7 @@
  * what was called, and with what the kernel carries. Each of these calls becomes a note among the
  * NVTX events of its thread (record/nvtx), with a copy of all that NCCL tells. So it costs no lock
  * and no allocation, and one relaxed load while recording is off. The writer puts the notes
- * together (data/collectives.h). NCCL's handles are numbers of ours; nothing is kept for them.
+ * together (collectives.h). NCCL's handles are numbers of ours; nothing is kept for them.
  *
  * Communicators are kept for good, since a program makes them before it is recorded: NCCL_COMMS at
  * most. Operations in later ones are without communicator.

@@ -10,7 +10,7 @@
 #include "record/core/thread.h"
 #include "record/cupti/flush.h"
 #include "record/process/recorder.h"
-#include "record/ranges/switch.h"
+#include "record/process/switch.h"
 
 #include "base/poison.h"
 

@@ -6,10 +6,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "record/flight/file.h"
 #include "record/nvtx/nvtx.h"
 #include "record/process/crash.h"
 #include "record/process/ctl.h"
+#include "record/process/flight_file.h"
 #include "record/process/recorder.h"
 #include "record/process/signals.h"
 

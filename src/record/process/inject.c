@@ -20,9 +20,9 @@
 #include "base/process_id.h"
 #include "base/settings/time_limits.h"
 #include "base/text/strings.h"
-#include "record/api/quirks.h"
 #include "record/core/clock.h"
 #include "record/core/thread.h"
+#include "record/cupti/quirks.h"
 #include "record/cupti/subscriber.h"
 #include "record/graphs/graphs.h"
 #include "record/nccl/plugin.h"
@@ -32,8 +32,8 @@
 #include "record/process/lifecycle.h"
 #include "record/process/recorder.h"
 #include "record/process/signals.h"
+#include "record/process/switch.h"
 #include "record/process/writer_thread.h"
-#include "record/ranges/switch.h"
 
 #include "base/poison.h"
 
@@ -449,7 +449,7 @@ static bool nvtx_is_wanted(struct recorder *recorder)
 }
 
 /* If NVTX comes before CUDA, its events wait for the recorder. They are taken outside of capture
- * ranges too: the ranges that are open where one begins belong to it (data/carried.h). */
+ * ranges too: the ranges that are open where one begins belong to it (rows/carried.h). */
 static int take_over(unsigned version, void *get_export_table)
 {
     struct recorder *recorder = mp_recorder;

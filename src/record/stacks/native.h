@@ -18,9 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/places/store.h"
-#include "record/python/evaluator.h"
-#include "record/python/walk.h"
+#include "record/stacks/evaluator.h"
+#include "record/stacks/python_walk.h"
+#include "record/stacks/store.h"
 
 #define NATIVE_DEPTH    256u  /* frames that are kept, the innermost */
 #define NATIVE_MODULES  64u   /* on one stack */

@@ -11,8 +11,8 @@
 #include "record/core/clock.h"
 #include "record/core/core.h"
 #include "record/nvtx/nvtx.h"
-#include "record/places/loaded.h"
-#include "record/python/walk.h"
+#include "record/stacks/loaded.h"
+#include "record/stacks/python_walk.h"
 
 #include "base/poison.h"
 

@@ -3,13 +3,13 @@
  *
  * The thread that calls walks its own stack inside of CUPTI's callback, and keeps a number:
  *
- *     python/walk.c   Python frames -> places    each call; nothing is copied
+ *     stacks/python_walk.c   Python frames -> places    each call; nothing is copied
  *     native.c        native frames -> places    each call; with both, one stack of both
  *     stacks.c        places -> number           by a hash of the places: a table of the thread
- *     places/store.c  new places -> a new number once for each stack; under a lock
+ *     stacks/store.c  new places -> a new number once for each stack; under a lock
  *     slots.c         correlation id -> number   the writer asks when it has the call's record
  *
- * data/stack_rows.c writes what a number stands for when the first row names it. record/gaps has
+ * rows/stack_rows.c writes what a number stands for when the first row names it. gaps.h has
  * the stacks of threads that make no call for long.
  *
  * No stack is taken while a thread takes one: a signal handler that calls CUDA meanwhile gets none.
@@ -25,12 +25,12 @@
 
 #include <cupti.h>
 
-#include "record/gaps/gaps.h"
-#include "record/places/store.h"
-#include "record/python/python.h"
-#include "record/python/walk.h"
+#include "record/stacks/gaps.h"
 #include "record/stacks/native.h"
+#include "record/stacks/python.h"
+#include "record/stacks/python_walk.h"
 #include "record/stacks/slots.h"
+#include "record/stacks/store.h"
 
 /* Of both kinds, with what stands for those left out. */
 #define STACK_DEPTH (WALK_DEPTH + NATIVE_DEPTH + 2)

@@ -7,7 +7,7 @@
  *     turn of a slot, in the ring's lap number n:   2n free, 2n + 1 filled
  *
  * Waits are timed from the begin of the recording to its end. The writer keeps those of the capture
- * ranges (data/recording.c).
+ * ranges (rows/recording.c).
  */
 #ifndef MP_RECORD_WAITS_WAITS_H
 #define MP_RECORD_WAITS_WAITS_H

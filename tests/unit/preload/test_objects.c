@@ -1,7 +1,7 @@
-/* preload/waits: the table of waited objects, links between files, stamps. Expected values follow
+/* preload/objects: the table of waited objects, links between files, stamps. Expected values follow
  * from who entered, stamped and left.
  */
-#include "preload/waits/objects.h"
+#include "preload/objects.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "preload/waits/channels.h"
-#include "preload/waits/moments.h"
+#include "preload/channels.h"
+#include "preload/moments.h"
 
 #include "base/poison.h"
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_RECORD_FAKE_CONTEXT_H
 #define TESTS_UNIT_RECORD_FAKE_CONTEXT_H
 
-#include "record/api/cupti_api.h"
+#include "record/cupti/cupti_api.h"
 
 #define FAKE_CONTEXT ((CUcontext)(uintptr_t)0x10)
 #define FAKE_NEVER   UINT32_MAX

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "record/api/api_set.h"
-#include "record/api/layout.h"
+#include "record/cupti/api_set.h"
+#include "record/cupti/layout.h"
 
 /* A CUPTI that knows five functions of each API; the cbid is the place, from 1. */
 static const char *const runtime_names[] = {"cudaDriverGetVersion_v3020", "cudaGetDevice_v3020",

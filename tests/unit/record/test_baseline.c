@@ -9,9 +9,9 @@
 
 #include "record/core/call_log.h"
 #include "record/core/clock.h"
+#include "record/process/baseline.h"
 #include "record/process/callbacks.h"
 #include "record/process/recorder.h"
-#include "record/ranges/baseline.h"
 
 #include "fake_context.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/data/capture.h"
+#include "record/names/capture.h"
 
 #define FEW UINT64_C(5)
 

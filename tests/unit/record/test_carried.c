@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "record/data/carried.h"
 #include "record/names/dictionary.h"
+#include "record/rows/carried.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "record/collectives/collectives.h"
 #include "record/names/dictionary.h"
+#include "record/nccl/collectives.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "record/data/decode.h"
+#include "record/rows/decode.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "record/python/evaluator.h"
+#include "record/stacks/evaluator.h"
 
 #define PLAYED (EVALUATOR_PARTS + 1)
 
@@ -153,5 +153,5 @@ int main(void)
         cmocka_unit_test_setup(test_without_the_unwinder, begin),
     };
 
-    return cmocka_run_group_tests_name("record/python/evaluator", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("record/stacks/evaluator", tests, NULL, NULL);
 }

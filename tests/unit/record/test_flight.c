@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "base/io.h"
-#include "record/flight/file.h"
-#include "record/flight/flight.h"
-#include "record/flight/trace.h"
+#include "record/process/flight.h"
+#include "record/process/flight_file.h"
+#include "record/process/flight_trace.h"
 #include "record/process/recorder.h"
 #include "unit/trace_fixture.h"
 

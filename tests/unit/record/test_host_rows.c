@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/preload.h"
-#include "record/data/host_rows.h"
 #include "record/process/recorder.h"
+#include "record/rows/host_rows.h"
 #include "unit/trace_fixture.h"
 
 #define ROOTS  3u /* nodes that the program made, all in one graph */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/sampling/nvml.h"
+#include "record/counters/nvml.h"
 
 #include "base/poison.h"
 

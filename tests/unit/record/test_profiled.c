@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "record/data/decode.h"
-#include "record/data/profiled_rows.h"
-#include "record/data/recording.h"
+#include "record/counters/profiled.h"
 #include "record/graphs/edges.h"
-#include "record/metrics/profiled.h"
+#include "record/rows/decode.h"
+#include "record/rows/profiled_rows.h"
+#include "record/rows/recording.h"
 #include "unit/trace_fixture.h"
 
 static struct metric_plan plan = {.raw_count = 1};

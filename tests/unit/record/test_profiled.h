@@ -19,10 +19,10 @@
 
 #include "base/log.h"
 #include "base/text/strings.h"
+#include "record/counters/plan.h"
+#include "record/counters/session.h"
 #include "record/cupti/subscriber.h"
 #include "record/graphs/edges.h"
-#include "record/metrics/plan.h"
-#include "record/metrics/session.h"
 #include "record/process/callbacks.h"
 #include "record/process/recorder.h"
 

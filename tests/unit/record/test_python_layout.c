@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "record/python/walk.h"
+#include "record/stacks/python_walk.h"
 
 static uint64_t offsets[LAYOUT_DEBUG_BYTES / 8];
 

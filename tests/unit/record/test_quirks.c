@@ -1,5 +1,5 @@
 /* record/quirks: the table of CUPTI's faults, and which version has which. */
-#include "record/api/quirks.h"
+#include "record/cupti/quirks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void rows_are_whole(void **state)
         const char *texts[3];
     } rows[] = {
 #define QUIRK(name, first, fixed, answer, what, done, source) {first, fixed, {what, done, source}},
-#include "record/api/quirks.def"
+#include "record/cupti/quirks.def"
 #undef QUIRK
     };
 

@@ -11,8 +11,8 @@
 
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
+#include "record/process/range.h"
 #include "record/process/recorder.h"
-#include "record/ranges/range.h"
 
 #include "base/poison.h"
 

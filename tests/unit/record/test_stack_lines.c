@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/python/lines.h"
+#include "record/stacks/python_lines.h"
 
 #define FIRST 10u
 

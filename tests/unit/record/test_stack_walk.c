@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "record/python/walk.h"
+#include "record/stacks/python_walk.h"
 #include "unit/sweep.h"
 
 #define FRAMES 5u

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/preload.h"
-#include "record/data/capture.h"
+#include "record/names/capture.h"
 #include "record/process/recorder.h"
 
 #include "base/poison.h"

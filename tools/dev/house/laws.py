@@ -45,11 +45,10 @@ SHOWN = {
     "record/nvtx": ("nvtx.h", "payload.h", "time.h", "watch.h"),
 }
 
-# The rooms of src/record from low to high; folders of one row are one room. A file includes headers
-# and needs functions of its own room and of lower ones.
-RECORD = (("core",), ("nvtx",), ("nccl",), ("places", "python", "stacks", "gaps"), ("waits",),
-          ("api", "cupti"), ("graphs",), ("metrics", "sampling"), ("names",), ("collectives",),
-          ("data",), ("flight", "ranges", "process"))
+# The rooms of src/record from low to high. A file includes headers and needs functions of its own
+# room and of lower ones.
+RECORD = ("core", "nvtx", "stacks", "waits", "cupti", "graphs", "counters", "names", "nccl", "rows",
+          "process")
 
 # CUDA's and CUPTI's headers appear only where a driver is spoken to.
 CUDA_FOLDERS = ("src/record/", "samples/", "tests/simgpu/", "tests/gpu/", "tests/zoo/",

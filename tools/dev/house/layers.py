@@ -50,7 +50,7 @@ def record_level(name):
     parts = name.split("/")
     if parts[:2] != ["src", "record"] or len(parts) < 4:
         return None
-    return next((at for at, row in enumerate(laws.RECORD) if parts[2] in row), len(laws.RECORD))
+    return laws.RECORD.index(parts[2]) if parts[2] in laws.RECORD else len(laws.RECORD)
 
 
 def check_room(file, other):

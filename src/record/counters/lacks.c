@@ -1,0 +1,85 @@
+/* What is said of wishes that are not granted. A reason has a line of its own, since what to do
+ * about it differs: a mistaken name stays mistaken in a run of its own.
+ */
+#include "record/counters/lacks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#include "base/poison.h"
+
+#define LIST_BYTES 1024u /* of names in a line */
+#define ITEM_BYTES (2 * METRIC_NAME_BYTES + 32)
+
+const char *lacks_note(enum sample_lack lack)
+{
+    switch (lack) {
+    case SAMPLE_LACKS_COUNTER:
+        return "this GPU has no such counter";
+    case SAMPLE_LACKS_PASS:
+        return "CUPTI needs several passes for it, and sampling has one";
+    case SAMPLE_LACKS_ROOM:
+        return "it does not fit into one pass beside the counters before it: sample it in a run of "
+               "its own";
+    case SAMPLE_LACKS_NOTHING:
+    case SAMPLE_LACKS_NVML:
+        break;
+    }
+    return NULL;
+}
+
+static void describe(const struct sample_plan *plan, size_t at, char item[ITEM_BYTES])
+{
+    const char *name = plan->wishes->items[at].name;
+
+    if (*plan->near[at])
+        snprintf(item, ITEM_BYTES, "'%s' (did you mean '%s'?)", name, plan->near[at]);
+    else
+        snprintf(item, ITEM_BYTES, "'%s'%s", name,
+                 plan->by[at] == SAMPLED_BY_NOBODY ? "" : " (NVML reads it)");
+}
+
+/* "'a', 'b'": the wishes that this holds for. False: none. */
+static bool list(const struct sample_plan *plan, enum sample_lack lack, char text[LIST_BYTES])
+{
+    size_t used = 0, left = 0;
+    size_t i;
+
+    for (i = 0; i < plan->wishes->count; i++) {
+        char item[ITEM_BYTES];
+
+        if (plan->lacks[i] != lack)
+            continue;
+        describe(plan, i, item);
+        if (used + strlen(item) + sizeof(", and 64 more") > LIST_BYTES)
+            left++;
+        else
+            used +=
+                (size_t)snprintf(text + used, LIST_BYTES - used, "%s%s", used ? ", " : "", item);
+    }
+    if (left)
+        snprintf(text + used, LIST_BYTES - used, ", and %zu more", left);
+    return used > 0;
+}
+
+void lacks_say(unsigned device, const struct sample_plan *plan, const char *nvml_reason)
+{
+    char names[LIST_BYTES];
+
+    if (list(plan, SAMPLE_LACKS_COUNTER, names))
+        mp_log_warn("device %u: the GPU has no counter %s: `miniprof metrics --query --sampling` "
+                    "lists those that it has",
+                    device, names);
+    if (list(plan, SAMPLE_LACKS_ROOM, names))
+        mp_log_warn("device %u: no room in the one pass that sampling takes: %s: sample them in a "
+                    "run of their own",
+                    device, names);
+    if (list(plan, SAMPLE_LACKS_PASS, names))
+        mp_log_warn("device %u: more than the one pass that sampling takes, even alone: %s: "
+                    "MINIPROF_METRICS counts them, in several passes",
+                    device, names);
+    if (list(plan, SAMPLE_LACKS_NVML, names))
+        mp_log_warn("device %u: not sampled: %s: %s", device, names, nvml_reason);
+}

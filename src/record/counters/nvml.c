@@ -1,0 +1,303 @@
+/* Reads NVML at intervals. A reading is what NVML says at its end, and stands for the time since
+ * the one before it; GPM's metrics are means over that time.
+ */
+#include "record/counters/nvml.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/settings/time_limits.h"
+#include "record/core/clock.h"
+#include "record/counters/lacks.h"
+
+#include "base/poison.h"
+
+#define WAY_OUT_LIBRARY                                                                            \
+    "; it comes with the driver, and to a container with NVIDIA_DRIVER_CAPABILITIES=utility"
+
+struct nvml_sampler {
+    const struct nvml_api *api;
+    nvml_device device;
+    struct sample_set *readings; /* NULL: none */
+    struct sample_set *gpm;
+    nvml_gpm_sample before, after;
+    uint64_t since; /* when the last reading was, on the trace's clock */
+    uint64_t real;  /* and on ours, which is that of NVML */
+    bool gpm_has_first;
+};
+
+enum mp_status nvml_api_open(struct nvml_api *api, struct mp_error *error)
+{
+    /* The reference is kept: NVML stays loaded. */
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_LAZY);
+    int result;
+
+    if (!library)
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "NVML does not load: %s" WAY_OUT_LIBRARY,
+                            dlerror());
+#define NVML_RESOLVE(field, symbol, parameters) *(void **)&api->field = dlsym(library, #symbol);
+    NVML_FUNCTIONS(NVML_RESOLVE)
+#undef NVML_RESOLVE
+    *(void **)&api->error_text = dlsym(library, "nvmlErrorString");
+    if (!api->reasons)
+        api->reasons = api->old_reasons;
+    if (!api->init || !api->find)
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "this libnvidia-ml.so.1 is too old");
+    result = api->init();
+    if (result == NVML_SUCCESS)
+        return MP_OK;
+    return mp_error_set(error, MP_ERR_UNSUPPORTED,
+                        "NVML does not start (error %d%s%s): see whether `nvidia-smi` works",
+                        result, api->error_text ? ", " : "",
+                        api->error_text ? api->error_text(result) : "");
+}
+
+struct sample_set *nvml_readings(struct nvml_sampler *sampler)
+{
+    return sampler->readings;
+}
+
+struct sample_set *nvml_gpm(struct nvml_sampler *sampler)
+{
+    return sampler->gpm;
+}
+
+/* ---- Values ---- */
+
+static double read_power(const struct nvml_sampler *sampler)
+{
+    unsigned milliwatts;
+
+    return sampler->api->power && sampler->api->power(sampler->device, &milliwatts) == NVML_SUCCESS
+               ? milliwatts / 1e3
+               : (double)NAN;
+}
+
+static double read_clock(const struct nvml_sampler *sampler, int which)
+{
+    unsigned megahertz;
+
+    return sampler->api->clock &&
+                   sampler->api->clock(sampler->device, which, &megahertz) == NVML_SUCCESS
+               ? megahertz * 1e6
+               : (double)NAN;
+}
+
+static double read_temperature(const struct nvml_sampler *sampler)
+{
+    unsigned degrees;
+
+    return sampler->api->temperature &&
+                   sampler->api->temperature(sampler->device, NVML_TEMPERATURE_GPU, &degrees) ==
+                       NVML_SUCCESS
+               ? degrees
+               : (double)NAN;
+}
+
+static double read_memory(const struct nvml_sampler *sampler)
+{
+    struct nvml_memory memory;
+
+    return sampler->api->memory && sampler->api->memory(sampler->device, &memory) == NVML_SUCCESS
+               ? (double)memory.used
+               : (double)NAN;
+}
+
+static double read_reasons(const struct nvml_sampler *sampler, unsigned long long which)
+{
+    unsigned long long reasons;
+
+    if (!sampler->api->reasons || sampler->api->reasons(sampler->device, &reasons) != NVML_SUCCESS)
+        return (double)NAN;
+    return reasons & which ? 100 : 0;
+}
+
+/* What NVML says now; not a number when it says nothing. */
+static double read_one(const struct nvml_sampler *sampler, unsigned what)
+{
+    switch ((enum sampled_nvml)what) {
+    case SAMPLED_NVML_SM_CLOCK:
+        return read_clock(sampler, NVML_CLOCK_SM);
+    case SAMPLED_NVML_POWER:
+        return read_power(sampler);
+    case SAMPLED_NVML_MEMORY_CLOCK:
+        return read_clock(sampler, NVML_CLOCK_MEM);
+    case SAMPLED_NVML_TEMPERATURE:
+        return read_temperature(sampler);
+    case SAMPLED_NVML_MEMORY_USED:
+        return read_memory(sampler);
+    case SAMPLED_NVML_POWER_CAPPED:
+        return read_reasons(sampler, NVML_REASONS_POWER);
+    case SAMPLED_NVML_TOO_HOT:
+        return read_reasons(sampler, NVML_REASONS_HEAT);
+    }
+    return (double)NAN;
+}
+
+/* ---- Choosing ---- */
+
+static void take(struct sample_set *set, struct sample_plan *plan, size_t at,
+                 const struct sampled_source *source, const char *note)
+{
+    const struct sample_wish *wish = &plan->wishes->items[at];
+
+    if (set && samples_add(set, wish->name, wish->entry, source, note))
+        plan->by[at] = set->by;
+}
+
+/* What GPM has of the wishes that CUPTI does not measure. */
+static void choose_gpm(struct nvml_sampler *sampler, struct sample_plan *plan, const char *reason)
+{
+    size_t i;
+
+    for (i = 0; i < plan->wishes->count && sampler->gpm->count < NVML_MAX_GPM; i++) {
+        const struct sampled_source *source =
+            sampled_source(plan->wishes->items[i].name, SAMPLED_BY_GPM, 0);
+        const char *note = lacks_note(plan->lacks[i]);
+
+        if (source && plan->by[i] == SAMPLED_BY_NOBODY)
+            take(sampler->gpm, plan, i, source, note ? note : reason);
+    }
+}
+
+static void choose_readings(struct nvml_sampler *sampler, struct sample_plan *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->wishes->count; i++) {
+        const struct sampled_source *source =
+            sampled_source(plan->wishes->items[i].name, SAMPLED_BY_NVML, 0);
+
+        if (source && plan->by[i] == SAMPLED_BY_NOBODY && !isnan(read_one(sampler, source->number)))
+            take(sampler->readings, plan, i, source, lacks_note(plan->lacks[i]));
+    }
+}
+
+static bool has_gpm(struct nvml_sampler *sampler)
+{
+    const struct nvml_api *api = sampler->api;
+    struct nvml_gpm_support support = {.version = NVML_GPM_VERSION};
+
+    return api->gpm_support && api->gpm_alloc && api->gpm_sample && api->gpm_metrics &&
+           api->gpm_support(sampler->device, &support) == NVML_SUCCESS && support.supported &&
+           api->gpm_alloc(&sampler->before) == NVML_SUCCESS &&
+           api->gpm_alloc(&sampler->after) == NVML_SUCCESS &&
+           api->gpm_sample(sampler->device, sampler->before) == NVML_SUCCESS;
+}
+
+static struct sample_set *unless_empty(struct sample_set *set)
+{
+    if (set && set->count)
+        return set;
+    free(set);
+    return NULL;
+}
+
+struct nvml_sampler *nvml_open(const struct nvml_api *api, unsigned device, const char *bus_id,
+                               struct sample_plan *plan, const char *reason, struct mp_error *error)
+{
+    struct nvml_sampler *sampler = calloc(1, sizeof(*sampler));
+    uint64_t interval = mp_time_limit_ns(MP_TIME_NVML_INTERVAL);
+
+    mp_error_set(error, MP_ERR_UNSUPPORTED, "NVML does not tell that of this GPU");
+    if (!sampler)
+        return NULL;
+    sampler->api = api;
+    if (api->find(bus_id, &sampler->device) != NVML_SUCCESS) {
+        mp_error_set(error, MP_ERR_UNSUPPORTED, "NVML does not know the GPU at %s", bus_id);
+        free(sampler);
+        return NULL;
+    }
+    sampler->readings = samples_new_set(device, SAMPLED_BY_NVML, interval);
+    sampler->gpm = samples_new_set(device, SAMPLED_BY_GPM, interval);
+    if (sampler->gpm && has_gpm(sampler))
+        choose_gpm(sampler, plan, reason);
+    choose_readings(sampler, plan);
+    sampler->readings = unless_empty(sampler->readings);
+    sampler->gpm = unless_empty(sampler->gpm);
+    if (sampler->readings || sampler->gpm)
+        return sampler;
+    free(sampler);
+    return NULL;
+}
+
+/* ---- Time ---- */
+
+void nvml_start(struct nvml_sampler *sampler)
+{
+    sampler->since = mp_clock_now();
+    sampler->real = mp_monotonic_ns();
+    sampler->gpm_has_first =
+        sampler->gpm && sampler->api->gpm_sample(sampler->device, sampler->before) == NVML_SUCCESS;
+}
+
+/* One sample. */
+static void put(struct sample_set *set, struct sample_store *store, struct sample_moment moment,
+                const double *values)
+{
+    struct sample_batch *batch = samples_new_batch(set, 1);
+
+    if (!batch) {
+        atomic_fetch_add(&store->lost, 1);
+        return;
+    }
+    samples_append(batch, moment, values);
+    samples_put(store, batch);
+}
+
+static void put_gpm(struct nvml_sampler *sampler, struct sample_store *store,
+                    struct sample_moment moment)
+{
+    const struct nvml_api *api = sampler->api;
+    const struct sample_set *set = sampler->gpm;
+    struct nvml_gpm_metrics metrics = {.version = NVML_GPM_VERSION, .count = (unsigned)set->count};
+    double values[SAMPLES_MAX_COUNTERS];
+    nvml_gpm_sample swap = sampler->before;
+    size_t i;
+
+    if (api->gpm_sample(sampler->device, sampler->after) != NVML_SUCCESS)
+        return;
+    metrics.before = sampler->before;
+    metrics.after = sampler->after;
+    for (i = 0; i < set->count; i++)
+        metrics.items[i].id = set->counters[i].number;
+    if (sampler->gpm_has_first && api->gpm_metrics(&metrics) == NVML_SUCCESS) {
+        for (i = 0; i < set->count; i++)
+            values[i] = metrics.items[i].result == NVML_SUCCESS
+                            ? metrics.items[i].value * set->counters[i].factor
+                            : (double)NAN;
+        put(sampler->gpm, store, moment, values);
+    }
+    sampler->before = sampler->after;
+    sampler->after = swap;
+    sampler->gpm_has_first = true;
+}
+
+static void put_readings(struct nvml_sampler *sampler, struct sample_store *store,
+                         struct sample_moment moment)
+{
+    double values[SAMPLES_MAX_COUNTERS];
+    size_t i;
+
+    for (i = 0; i < sampler->readings->count; i++)
+        values[i] = read_one(sampler, sampler->readings->counters[i].number);
+    put(sampler->readings, store, moment, values);
+}
+
+void nvml_tick(struct nvml_sampler *sampler, struct sample_store *store, bool last)
+{
+    uint64_t real = mp_monotonic_ns();
+    uint64_t now = mp_clock_now();
+    struct sample_moment moment = {now, now - sampler->since};
+    bool whole = real - sampler->real >= mp_time_limit_ns(MP_TIME_NVML_INTERVAL);
+
+    if (now <= sampler->since || (!whole && !last))
+        return;
+    if (sampler->gpm && whole)
+        put_gpm(sampler, store, moment);
+    if (sampler->readings)
+        put_readings(sampler, store, moment);
+    sampler->since = now;
+    sampler->real = real;
+}

@@ -1,0 +1,356 @@
+/* One device's PM sampler: CUPTI's object, its buffers, and the way of a sample out of them. */
+#include "record/counters/pm.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/counters/pm_choose.h"
+
+#include "base/poison.h"
+
+#define HARDWARE_BYTES ((size_t)64 << 20)
+#define IMAGE_SAMPLES  1024u /* that CUPTI decodes at a time */
+#define ONE_CLOCK_NS   INT64_C(10000000000)
+#define ENOUGH_TO_TIME 64u /* samples, to know how long one takes */
+/* The GPU's system clock is near 1.5 GHz; the samples' own times say how long each was. */
+#define CYCLES(ns) ((ns) + (ns) / 2)
+
+struct pm_sampler {
+    const struct pm_api *api;
+    struct sample_set *set;
+    struct pm_choice choice;
+    void *object;      /* CUPTI's */
+    uint8_t *counters; /* CUPTI's image of samples */
+    size_t bytes;
+    bool running;
+    bool first;       /* the next sample is the first since the start, which is left out */
+    bool oldest;      /* a full buffer keeps the oldest samples, and then takes no more */
+    bool clock_known; /* `ahead` is one of two clocks that we can read */
+    bool warned;      /* that samples come faster than their values are worked out */
+    int64_t ahead;    /* of CUPTI's clock before the trace's, ns */
+};
+
+struct sample_set *pm_set(struct pm_sampler *sampler)
+{
+    return sampler->set;
+}
+
+bool pm_is_running(const struct pm_sampler *sampler)
+{
+    return sampler->running;
+}
+
+/* ---- Setting up ---- */
+
+static enum mp_status read_chip(struct profiler_chip_info *chip, const struct pm_api *api,
+                                unsigned device, struct mp_error *error)
+{
+    const char *what = "CUPTI does not say which counters there are";
+    struct profiler_chip about = {.size = PROFILER_SIZE(struct profiler_chip, name),
+                                  .device = device};
+    struct pm_availability availability = {.size = PROFILER_SIZE(struct pm_availability, image),
+                                           .device = device};
+
+    MP_TRY(profiler_device_check(&api->profiler, (CUdevice)device, PM_SAMPLING_API, error));
+    MP_TRY(pm_check(api, api->profiler.chip(&about), "CUPTI does not know this chip", error));
+    chip->name = about.name;
+    MP_TRY(pm_check(api, api->availability(&availability), what, error));
+    chip->availability = malloc(availability.image_bytes + 1);
+    if (!chip->availability)
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory for the counters' list");
+    availability.image = chip->availability;
+    return pm_check(api, api->availability(&availability), what, error);
+}
+
+/* By time if the GPU can, otherwise by cycles; the latest samples if it can, otherwise the oldest.
+ */
+static enum mp_status set_config(struct pm_sampler *sampler, struct mp_error *error)
+{
+    CUptiResult result = CUPTI_SUCCESS;
+    int attempt;
+
+    for (attempt = 0; attempt < 4; attempt++) {
+        bool cycles = attempt & 1;
+        bool oldest = attempt & 2;
+        struct pm_set_config config = {
+            .size = PROFILER_SIZE(struct pm_set_config, keep),
+            .object = sampler->object,
+            .config_bytes = sampler->choice.config_bytes,
+            .config = sampler->choice.config,
+            .hardware_bytes = HARDWARE_BYTES,
+            .interval = cycles ? CYCLES(sampler->set->interval) : sampler->set->interval,
+            .trigger = cycles ? PM_TRIGGER_CYCLES : PM_TRIGGER_TIME,
+            .keep = oldest ? PM_KEEP_OLDEST : PM_KEEP_LATEST,
+        };
+
+        result = sampler->api->set_config(&config);
+        sampler->oldest = oldest;
+        if (result == CUPTI_SUCCESS)
+            return MP_OK;
+    }
+    return pm_check(sampler->api, result, "the sampling cannot be set up", error);
+}
+
+static CUptiResult empty_image(const struct pm_sampler *sampler)
+{
+    struct pm_blank blank = {.size = PROFILER_SIZE(struct pm_blank, counters),
+                             .object = sampler->object,
+                             .bytes = sampler->bytes,
+                             .counters = sampler->counters};
+
+    return sampler->api->blank(&blank);
+}
+
+static enum mp_status make_room(struct pm_sampler *sampler, struct mp_error *error)
+{
+    const struct pm_api *api = sampler->api;
+    struct pm_counters_size size = {
+        .size = PROFILER_SIZE(struct pm_counters_size, bytes),
+        .object = sampler->object,
+        .names = sampler->choice.names,
+        .count = sampler->choice.count,
+        .samples = IMAGE_SAMPLES,
+    };
+
+    MP_TRY(pm_check(api, api->counters_size(&size), "no room for samples", error));
+    sampler->bytes = size.bytes;
+    sampler->counters = malloc(size.bytes + 1);
+    if (!sampler->counters)
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory for samples");
+    return pm_check(api, empty_image(sampler), "no room for samples", error);
+}
+
+static enum mp_status set_up(struct pm_sampler *sampler, struct mp_error *error)
+{
+    struct pm_enable enable = {.size = PROFILER_SIZE(struct pm_enable, object),
+                               .device = sampler->set->device};
+
+    MP_TRY(
+        pm_check(sampler->api, sampler->api->enable(&enable), "the counters cannot be had", error));
+    sampler->object = enable.object;
+    MP_TRY(set_config(sampler, error));
+    return make_room(sampler, error);
+}
+
+static void pm_free(struct pm_sampler *sampler)
+{
+    struct pm_object object = {.size = PROFILER_SIZE(struct pm_object, object),
+                               .object = sampler->object};
+
+    if (sampler->object)
+        sampler->api->disable(&object);
+    pm_choice_close(&sampler->choice, &sampler->api->profiler);
+    free(sampler->counters);
+    free(sampler->set);
+    free(sampler);
+}
+
+enum mp_status pm_open(struct pm_sampler **made, const struct pm_api *api, unsigned device,
+                       uint64_t interval, struct sample_plan *plan, bool only_listed,
+                       struct mp_error *error)
+{
+    struct profiler_chip_info chip = {.api = &api->profiler, .type = PM_PROFILER_TYPE};
+    struct pm_sampler *sampler = calloc(1, sizeof(*sampler));
+    enum mp_status status;
+
+    *made = NULL;
+    if (!sampler)
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory for samples");
+    sampler->api = api;
+    sampler->set = samples_new_set(device, SAMPLED_BY_CUPTI, interval);
+    status = sampler->set ? read_chip(&chip, api, device, error)
+                          : mp_error_set(error, MP_ERR_MEMORY, "no memory for samples");
+    if (status == MP_OK)
+        status = pm_choose(&sampler->choice, &chip, plan, sampler->set, error);
+    free(chip.availability);
+    if (status == MP_OK && sampler->choice.count && !only_listed)
+        status = set_up(sampler, error);
+    if (status == MP_OK && sampler->choice.count)
+        *made = sampler;
+    else
+        pm_free(sampler);
+    return status;
+}
+
+enum mp_status pm_start(struct pm_sampler *sampler, struct mp_error *error)
+{
+    struct pm_object object = {.size = PROFILER_SIZE(struct pm_object, object),
+                               .object = sampler->object};
+
+    MP_TRY(
+        pm_check(sampler->api, sampler->api->start(&object), "the sampling does not start", error));
+    sampler->running = sampler->first = true;
+    sampler->clock_known = false;
+    return MP_OK;
+}
+
+/* ---- Samples ---- */
+
+/* Which clock the samples' times are of. The last sample has just ended: if that is not near our
+ * time, it is near the time of day, or of a clock that we cannot read. Then no sample ends later
+ * than now, which bounds how far that clock is ahead. */
+static void find_clock(struct pm_sampler *sampler, uint64_t end)
+{
+    uint64_t now = mp_clock_now();
+    struct timespec day;
+    int64_t off = (int64_t)(end - now);
+    int64_t day_ahead;
+
+    clock_gettime(CLOCK_REALTIME, &day);
+    day_ahead = (int64_t)((uint64_t)day.tv_sec * 1000000000u + (uint64_t)day.tv_nsec - now);
+    if (off > -ONE_CLOCK_NS && off < ONE_CLOCK_NS) {
+        sampler->ahead = 0;
+        sampler->clock_known = true;
+    } else if (off - day_ahead > -ONE_CLOCK_NS && off - day_ahead < ONE_CLOCK_NS) {
+        sampler->ahead = day_ahead;
+        sampler->clock_known = true;
+    } else if (!sampler->ahead || off > sampler->ahead) {
+        sampler->ahead = off;
+    }
+}
+
+static bool get_moment(const struct pm_sampler *sampler, size_t index, struct sample_moment *moment)
+{
+    struct pm_sample sample = {
+        .size = PROFILER_SIZE(struct pm_sample, end),
+        .object = sampler->object,
+        .counters = sampler->counters,
+        .bytes = sampler->bytes,
+        .index = index,
+    };
+
+    if (sampler->api->sample(&sample) != CUPTI_SUCCESS || sample.end <= sample.start)
+        return false;
+    *moment = (struct sample_moment){sample.end, sample.end - sample.start};
+    return true;
+}
+
+static bool get_values(struct pm_sampler *sampler, size_t index, double *values)
+{
+    struct profiler_evaluate evaluate = {
+        .size = PROFILER_SIZE(struct profiler_evaluate, values),
+        .host = sampler->choice.host,
+        .counters = sampler->counters,
+        .bytes = sampler->bytes,
+        .range = index,
+        .names = sampler->choice.names,
+        .count = sampler->choice.count,
+        .values = values,
+    };
+
+    return sampler->api->profiler.evaluate(&evaluate) == CUPTI_SUCCESS;
+}
+
+/* Takes the samples of an image, and says how many it has. The first one after a start is left out:
+ * it may have begun before the start. */
+static size_t take_image(struct pm_sampler *sampler, struct sample_store *store)
+{
+    struct pm_info info = {
+        .size = PROFILER_SIZE(struct pm_info, completed),
+        .counters = sampler->counters,
+        .bytes = sampler->bytes,
+    };
+    double values[SAMPLES_MAX_COUNTERS];
+    struct sample_moment moment;
+    struct sample_batch *batch;
+    size_t i = 0;
+
+    if (sampler->api->info(&info) != CUPTI_SUCCESS || !info.completed)
+        return 0;
+    if (!sampler->clock_known && get_moment(sampler, info.completed - 1, &moment))
+        find_clock(sampler, moment.end);
+    i = sampler->first;
+    sampler->first = false;
+    batch = samples_new_batch(sampler->set, info.completed);
+    if (!batch) {
+        atomic_fetch_add(&store->lost, info.completed - i);
+        return info.completed;
+    }
+    for (; i < info.completed; i++)
+        if (get_moment(sampler, i, &moment) && get_values(sampler, i, values)) {
+            moment.end -= (uint64_t)sampler->ahead;
+            samples_append(batch, moment, values);
+        }
+    samples_put(store, batch);
+    return info.completed;
+}
+
+/* A full buffer that keeps the oldest takes no more samples until it is started again. */
+static void begin_again(struct pm_sampler *sampler)
+{
+    struct pm_object object = {.size = PROFILER_SIZE(struct pm_object, object),
+                               .object = sampler->object};
+
+    sampler->api->stop(&object);
+    sampler->first = true;
+    sampler->running = sampler->api->start(&object) == CUPTI_SUCCESS;
+}
+
+/* This thread's CPU time, in which CUPTI decodes samples and works out values. Real time would also
+ * count the turns of other threads on its core, which no lower rate makes shorter. */
+static uint64_t computed_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* CUPTI works out each value by its counter's name: 7 us a value on an H200 (docs/counters.md). If
+ * that takes longer than the samples take to come, the oldest are overwritten without a word. */
+static void mind_pace(struct pm_sampler *sampler, size_t samples, uint64_t taken)
+{
+    uint64_t each = samples ? taken / samples : 0;
+
+    mp_log_debug("device %u: %zu samples, %" PRIu64 " ns each", sampler->set->device, samples,
+                 each);
+    if (sampler->warned || samples < ENOUGH_TO_TIME || each <= sampler->set->interval)
+        return;
+    sampler->warned = true;
+    mp_log_warn("device %u: CUPTI takes %" PRIu64 " us for a sample of %zu counters, and one comes "
+                "every %" PRIu64 " us: some may get lost; ask for fewer counters, or for @%" PRIu64
+                "Hz",
+                sampler->set->device, each / 1000, sampler->choice.count,
+                sampler->set->interval / 1000, UINT64_C(1000000000) / each);
+}
+
+void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
+{
+    struct pm_decode decode;
+    CUptiResult result;
+    bool overflow = false;
+    uint64_t begin = computed_ns();
+    size_t samples = 0;
+
+    do {
+        decode = (struct pm_decode){
+            .size = PROFILER_SIZE(struct pm_decode, overflow),
+            .object = sampler->object,
+            .counters = sampler->counters,
+            .bytes = sampler->bytes,
+        };
+        result = sampler->api->decode(&decode);
+        overflow |= decode.overflow || result == CUPTI_ERROR_OUT_OF_MEMORY;
+        samples += take_image(sampler, store);
+    } while (empty_image(sampler) == CUPTI_SUCCESS && result == CUPTI_SUCCESS &&
+             decode.stopped == PM_STOPPED_FULL);
+    mind_pace(sampler, samples, computed_ns() - begin);
+    if (overflow) {
+        atomic_fetch_add(&store->overflows, 1);
+        if (sampler->oldest && sampler->running)
+            begin_again(sampler);
+    }
+}
+
+void pm_stop(struct pm_sampler *sampler, struct sample_store *store)
+{
+    struct pm_object object = {.size = PROFILER_SIZE(struct pm_object, object),
+                               .object = sampler->object};
+
+    sampler->running = false;
+    sampler->api->stop(&object);
+    pm_drain(sampler, store);
+}

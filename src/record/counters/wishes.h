@@ -1,0 +1,38 @@
+/* What MINIPROF_SAMPLE asks for, as a list of counters without repetitions. */
+#ifndef MP_RECORD_SAMPLING_WISHES_H
+#define MP_RECORD_SAMPLING_WISHES_H
+
+#include "record/counters/samples.h"
+
+struct sample_wish {
+    char name[METRIC_NAME_BYTES];
+    const struct sampled_entry *entry; /* NULL: one of CUPTI's own names */
+};
+
+struct sample_wishes {
+    size_t count;
+    struct sample_wish items[SAMPLES_MAX_COUNTERS];
+};
+
+/* Why the best source of a wish does not measure it (lacks.h). */
+enum sample_lack {
+    SAMPLE_LACKS_NOTHING, /* or CUPTI cannot sample at all */
+    SAMPLE_LACKS_COUNTER, /* the GPU has none of that name */
+    SAMPLE_LACKS_PASS,    /* CUPTI does not count it in one pass, even alone */
+    SAMPLE_LACKS_ROOM,    /* it would fit alone */
+    SAMPLE_LACKS_NVML     /* NVML alone could read it, and does not */
+};
+
+/* For one device: who measures each wish so far, and why nobody better does. */
+struct sample_plan {
+    const struct sample_wishes *wishes;
+    enum sampled_by by[SAMPLES_MAX_COUNTERS];
+    enum sample_lack lacks[SAMPLES_MAX_COUNTERS];
+    char near[SAMPLES_MAX_COUNTERS][METRIC_NAME_BYTES]; /* one that there is; empty: none */
+};
+
+/* Reads the list. Unknown names are said, with the nearest known one, and left out. With `all` in
+ * place of a name every known counter is wished for. */
+void wishes_read(struct sample_wishes *wishes, const char *names);
+
+#endif

@@ -1,0 +1,315 @@
+/* Pending operations: which thread has which, their numbers, and their rows when they are complete.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/names/dictionary.h"
+#include "record/nccl/collectives.h"
+
+#include "base/poison.h"
+
+void collectives_close(struct collectives *collectives)
+{
+    free(collectives->ops);
+    free(collectives->threads);
+    free(collectives->comms);
+    free(collectives->counters);
+    mp_map_free(&collectives->thread_index);
+    mp_map_free(&collectives->by_api);
+    mp_map_free(&collectives->origins);
+    mp_map_free(&collectives->by_hash);
+    mp_map_free(&collectives->by_plugin);
+    mp_intern_free(&collectives->counter_keys);
+    memset(collectives, 0, sizeof(*collectives));
+}
+
+struct op_thread *ops_thread(struct collectives *collectives, uint32_t tid)
+{
+    uint32_t at = mp_map_get(&collectives->thread_index, tid);
+
+    if (at != MP_MAP_ABSENT)
+        return &collectives->threads[at];
+    if (!collectives->threads)
+        collectives->threads = calloc(OPS_THREADS, sizeof(collectives->threads[0]));
+    for (at = 0; collectives->threads && at < OPS_THREADS && collectives->threads[at].tid; at++)
+        continue;
+    if (!collectives->threads || at == OPS_THREADS ||
+        mp_map_put(&collectives->thread_index, tid, at) != MP_OK) {
+        collectives->lost++;
+        return NULL;
+    }
+    collectives->threads[at] = (struct op_thread){.tid = tid};
+    return &collectives->threads[at];
+}
+
+struct op *ops_get(struct collectives *collectives, uint32_t number)
+{
+    return number ? &collectives->ops[number - 1] : NULL;
+}
+
+bool ops_is_p2p(const struct op *op)
+{
+    return strcmp(op->function, "Send") == 0 || strcmp(op->function, "Recv") == 0;
+}
+
+bool ops_has_root(const struct op *op)
+{
+    static const char *const functions[] = {"Broadcast", "Reduce", "Gather", "Scatter"};
+
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strcmp(op->function, functions[i]) == 0)
+            return true;
+    return false;
+}
+
+/* ---- Numbers ---- */
+
+struct counter_key {
+    uint32_t comm;
+    uint32_t kind; /* 0 collectives, 1 sends, 2 receives */
+    uint32_t peer;
+};
+_Static_assert(sizeof(struct counter_key) == 12, "no padding: compared as bytes");
+
+/* The next number; 0 without room. */
+static uint64_t count_up(struct collectives *collectives, const struct counter_key *key)
+{
+    uint32_t id = mp_intern_find(&collectives->counter_keys, key, sizeof(*key));
+    uint32_t capacity = collectives->counter_capacity ? collectives->counter_capacity * 2 : 64;
+    uint64_t *grown;
+
+    if (!id && collectives->counter_keys.count < OPS_ORIGINS)
+        id = mp_intern_add(&collectives->counter_keys, key, sizeof(*key));
+    if (!id)
+        return 0;
+    if (id > collectives->counter_capacity) {
+        grown = realloc(collectives->counters, capacity * sizeof(*grown));
+        if (!grown)
+            return 0;
+        memset(grown + collectives->counter_capacity, 0,
+               (capacity - collectives->counter_capacity) * sizeof(*grown));
+        collectives->counters = grown;
+        collectives->counter_capacity = capacity;
+    }
+    return ++collectives->counters[id - 1];
+}
+
+void ops_number(struct collectives *collectives, struct op *op)
+{
+    struct counter_key key = {.comm = op->comm};
+
+    if (op->number || !op->comm)
+        return;
+    if (ops_is_p2p(op)) {
+        if (op->peer == NCCL_UNKNOWN)
+            return;
+        key.kind = op->function[0] == 'S' ? 1 : 2;
+        key.peer = op->peer;
+    }
+    op->number = count_up(collectives, &key);
+}
+
+/* ---- Rows ---- */
+
+static uint64_t source_of(const struct op *op)
+{
+    if (op->by_plugin)
+        return MP_collective_source_plugin;
+    return op->told ? MP_collective_source_nvtx : MP_collective_source_name;
+}
+
+static void append(struct collectives *collectives, const struct op *op)
+{
+    struct dictionary *dictionary = collectives->dictionary;
+
+    mp_append_collective(dictionary->writer,
+                         &(struct mp_row_collective){
+                             .thread = dictionary_thread(dictionary, op->tid),
+                             .function = dictionary_string(dictionary, op->function),
+                             .communicator = comms_define(collectives, op->comm),
+                             .source = source_of(op),
+                             .number = op->number,
+                             .sequence = op->sequence,
+                             .operation = dictionary_string(dictionary, op->operation),
+                             .datatype = dictionary_string(dictionary, op->datatype),
+                             .bytes = op->bytes,
+                             .peer = op->peer,
+                             .algorithm = dictionary_string(dictionary, op->algorithm),
+                             .protocol = dictionary_string(dictionary, op->protocol),
+                             .channels = op->channels,
+                             .captured = op->captured,
+                             .carrier = op->carrier,
+                             .start = op->start,
+                             .duration = op->end ? op->end - op->start : 0,
+                             .correlation = op->correlation,
+                         });
+}
+
+static void leave_thread(struct collectives *collectives, struct op_thread *thread, uint32_t number)
+{
+    uint32_t before = OP_NONE;
+    uint32_t at = thread->first;
+
+    while (at && at != number) {
+        before = at;
+        at = ops_get(collectives, at)->next;
+    }
+    if (!at)
+        return;
+    if (before)
+        ops_get(collectives, before)->next = ops_get(collectives, at)->next;
+    else
+        thread->first = ops_get(collectives, at)->next;
+    if (thread->last == number)
+        thread->last = before;
+}
+
+static void write_and_forget(struct collectives *collectives, struct op_thread *thread,
+                             uint32_t number)
+{
+    struct op *op = ops_get(collectives, number);
+
+    ops_number(collectives, op);
+    if (!collectives->keeps || collectives->keeps(collectives->context, op->start))
+        append(collectives, op);
+    leave_thread(collectives, thread, number);
+    if (op->api)
+        mp_map_remove(&collectives->by_api, op->api);
+    *op = (struct op){.next = collectives->free};
+    collectives->free = number;
+}
+
+/* Writes an operation of the thread of which more may come: the oldest one whose call is over. NCCL
+ * does not carry calls of no elements, and notes may be lost. */
+static void evict(struct collectives *collectives, struct op_thread *thread)
+{
+    uint32_t at = thread->first;
+
+    while (at && ops_get(collectives, at)->open)
+        at = ops_get(collectives, at)->next;
+    if (at)
+        write_and_forget(collectives, thread, at);
+}
+
+uint32_t ops_new(struct collectives *collectives, struct op_thread *thread, uint64_t time)
+{
+    uint32_t number;
+
+    if (!collectives->ops)
+        collectives->ops = calloc(OPS_MAX, sizeof(collectives->ops[0]));
+    if (collectives->ops && !collectives->free && collectives->fresh == OPS_MAX)
+        evict(collectives, thread);
+    number = collectives->free;
+    if (!collectives->ops || (!number && collectives->fresh == OPS_MAX)) {
+        collectives->lost++;
+        return OP_NONE;
+    }
+    if (number)
+        collectives->free = ops_get(collectives, number)->next;
+    else
+        number = ++collectives->fresh;
+    *ops_get(collectives, number) =
+        (struct op){.tid = thread->tid, .start = time, .used = true, .peer = NCCL_UNKNOWN};
+    if (thread->last)
+        ops_get(collectives, thread->last)->next = number;
+    else
+        thread->first = number;
+    thread->last = number;
+    return number;
+}
+
+/* While the range is open, its end is to come. After the plugin has told of the call, it tells of
+ * the launch and what that carries, in any order, unless a capture turns the launch into a node. */
+static bool is_complete(const struct op_thread *thread, const struct op *op)
+{
+    if (op->open)
+        return false;
+    if (!op->api)
+        return !op->by_range || !thread->groups;
+    if (op->captured)
+        return op->carried || !thread->group;
+    return op->carried && (op->carrier || !thread->group);
+}
+
+void ops_finish(struct collectives *collectives, struct op_thread *thread, uint32_t number)
+{
+    const struct op *op = ops_get(collectives, number);
+
+    if (op && op->used && is_complete(thread, op))
+        write_and_forget(collectives, thread, number);
+}
+
+/* The launch of the group that carries what was enqueued in this communicator; NULL: not exactly
+ * one. */
+static const struct op_launch *launch_of(const struct collectives *collectives,
+                                         const struct op_thread *thread, const struct op *op)
+{
+    const struct op_launch *found = NULL;
+
+    if (!op->comm || thread->launch_count > OPS_LAUNCHES)
+        return NULL;
+    for (uint32_t i = 0; i < thread->launch_count; i++) {
+        if (thread->launches[i].comm != collectives->comms[op->comm - 1].plugin)
+            continue;
+        if (found)
+            return NULL;
+        found = &thread->launches[i];
+    }
+    return found;
+}
+
+void ops_finish_group(struct collectives *collectives, struct op_thread *thread, uint64_t group)
+{
+    uint32_t next;
+
+    for (uint32_t at = thread->first; at; at = next) {
+        struct op *op = ops_get(collectives, at);
+        const struct op_launch *launch = NULL;
+
+        next = op->next;
+        if (group && op->group != group)
+            continue;
+        if (group && !op->carrier)
+            launch = launch_of(collectives, thread, op);
+        if (launch) {
+            op->carrier = launch->carrier;
+            op->correlation = op->captured ? 0 : launch->correlation;
+        }
+        ops_finish(collectives, thread, at);
+    }
+}
+
+/* ---- From outside ---- */
+
+void collectives_end_thread(struct collectives *collectives, uint32_t tid)
+{
+    uint32_t at = mp_map_get(&collectives->thread_index, tid);
+
+    if (at == MP_MAP_ABSENT)
+        return;
+    while (collectives->threads[at].first)
+        write_and_forget(collectives, &collectives->threads[at], collectives->threads[at].first);
+    mp_map_remove(&collectives->thread_index, tid);
+    collectives->threads[at].tid = 0;
+}
+
+void collectives_settle(struct collectives *collectives)
+{
+    for (uint32_t i = 0; collectives->threads && i < OPS_THREADS; i++)
+        if (collectives->threads[i].tid)
+            collectives_end_thread(collectives, collectives->threads[i].tid);
+}
+
+uint32_t collectives_carrier(const struct collectives *collectives, uint32_t origin)
+{
+    uint32_t carrier = mp_map_get(&collectives->origins, origin);
+
+    return carrier == MP_MAP_ABSENT ? 0 : carrier;
+}
+
+void collectives_restart(struct collectives *collectives)
+{
+    for (uint32_t i = 0; i < collectives->comm_count; i++)
+        collectives->comms[i].id = 0;
+    collectives->comm_ids = 0;
+}
