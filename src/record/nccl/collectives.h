@@ -39,6 +39,7 @@
 #define COMMS_MAX    4096u
 #define COMM_LAYOUTS 128u /* of payloads */
 
+struct capture;
 struct dictionary;
 
 enum { OP_NONE = 0 }; /* no operation: they count from 1 */
@@ -112,9 +113,7 @@ struct comm_layout {
 };
 
 struct collectives {
-    /* Whether what began at `time` is recorded. */
-    bool (*keeps)(const void *context, uint64_t time);
-    const void *context;
+    const struct capture *capture; /* what is kept; NULL: everything */
     struct dictionary *dictionary;
     struct op *ops; /* OPS_MAX, by number - 1; NULL before the first */
     uint32_t fresh, free;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/names/capture.h"
 #include "record/names/dictionary.h"
 #include "record/nccl/collectives.h"
 
@@ -170,7 +171,7 @@ static void write_and_forget(struct collectives *collectives, struct op_thread *
     struct op *op = ops_get(collectives, number);
 
     ops_number(collectives, op);
-    if (!collectives->keeps || collectives->keeps(collectives->context, op->start))
+    if (!collectives->capture || capture_keeps_time(collectives->capture, op->start))
         append(collectives, op);
     leave_thread(collectives, thread, number);
     if (op->api)

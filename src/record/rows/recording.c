@@ -52,11 +52,6 @@ static void use_answer(void *context, uint64_t correlation, int change)
                        range, change);
 }
 
-static bool keeps_time(const void *context, uint64_t time)
-{
-    return capture_keeps_time(context, time);
-}
-
 enum mp_status recording_open(struct recording *recording, struct mp_writer *writer,
                               const struct cupti_api *cupti, const struct api_set *api,
                               uint32_t capture_mode, bool at_once)
@@ -71,8 +66,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     paths_open(&recording->paths, recording->paths_wanted);
     carried_open(&recording->carried, &recording->capture, &recording->dictionary);
     recording->collectives.dictionary = &recording->dictionary;
-    recording->collectives.keeps = keeps_time;
-    recording->collectives.context = &recording->capture;
+    recording->collectives.capture = &recording->capture;
     recording->paths.collectives = &recording->collectives;
     decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
                  writer);
