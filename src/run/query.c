@@ -87,7 +87,7 @@ static bool load_driver(struct driver *driver)
 
 /* The driver loads the recorder. Whenever the profiler is started, the recorder queries the device
  * of the current context; when it is stopped, the recorder completes its file
- * (record/counters/query.h). */
+ * (record/counters/profiling.h). */
 static int ask_devices(const char *list)
 {
     struct device_list wanted;

@@ -9,7 +9,7 @@
 
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/counters/lacks.h"
+#include "record/counters/requested.h"
 
 #include "base/poison.h"
 

@@ -1,7 +1,7 @@
 /* Kernels that were profiled for metrics, from the thread that launched them to the file.
  *
  *     profiling.c       an application thread puts each launch with its values here
- *     profiled_rows.c   the writer appends the rows of `metric` and `metric_value`
+ *     counter_rows.c    the writer appends the rows of `metric` and `metric_value`
  *     decode.c          the activity record of a profiled kernel has no times (CUDA 13.0, H100).
  * Its row takes the duration from the range profiler. Its end is the return of the launching call,
  * when all passes were over

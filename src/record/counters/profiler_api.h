@@ -7,11 +7,12 @@
  * cupti_profiler_target.h and cupti_target.h of CUDA 13.0; the software GPU is built with those
  * headers and refuses other sizes.
  */
-#ifndef MP_RECORD_METRICS_PROFILER_API_H
-#define MP_RECORD_METRICS_PROFILER_API_H
+#ifndef MP_RECORD_COUNTERS_PROFILER_API_H
+#define MP_RECORD_COUNTERS_PROFILER_API_H
 
 #include <cuda.h>
 #include <cupti_result.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -257,5 +258,38 @@ enum mp_status profiler_check(const struct profiler_api *api, CUptiResult result
  * reason in *error. */
 enum mp_status profiler_device_check(const struct profiler_api *api, CUdevice device, int how,
                                      struct mp_error *error);
+
+/* ---- Evaluation on the host ----
+ *
+ * Objects of CUPTI's host API: names of metrics on one chip, and what the GPU is told to count.
+ *
+ * An object that refused a name is of no further use, and to free it is dangerous: quirk
+ * `refused_name`.
+ */
+
+struct profiler_chip_info {
+    const struct profiler_api *api;
+    int type; /* PROFILER_RANGE_PROFILING, or that of PM sampling */
+    const char *name;
+    uint8_t *availability; /* what the GPU can count now, owned; or NULL */
+};
+
+/* A new object without metrics; NULL in *host unless it succeeds. */
+CUptiResult profiler_host_open(const struct profiler_chip_info *chip, void **host);
+
+/* Frees the object, if there is one, and forgets it. */
+void profiler_host_close(const struct profiler_api *api, void **host);
+
+/* Gives the object names. If it refuses one, it is forgotten (*host is NULL) and never freed. */
+CUptiResult profiler_host_add(const struct profiler_api *api, void **host, const char **names,
+                              size_t count);
+
+/* What CUPTI knows about a metric; false when this chip has no metric of that name. */
+bool profiler_host_look_up(const struct profiler_api *api, void *host, const char *name,
+                           struct profiler_properties *about);
+
+/* What the GPU is told to count, owned by the caller, and in how many passes it does. */
+enum mp_status profiler_host_config(const struct profiler_api *api, void *host, uint8_t **config,
+                                    size_t *bytes, size_t *passes, struct mp_error *error);
 
 #endif

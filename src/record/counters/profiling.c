@@ -3,11 +3,14 @@
  */
 #include "record/counters/profiling.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/data/reserve.h"
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/counters/plan.h"
 #include "record/counters/profiled.h"
@@ -15,6 +18,57 @@
 #include "record/cupti/gpu.h"
 
 #include "base/poison.h"
+
+/* ---- The profiler lock ----
+ *
+ * A robust mutex: the kernel marks it when its owner ends, and the next owner is told.
+ */
+
+static void profiler_lock_open(struct profiler_lock *lock)
+{
+    pthread_mutexattr_t attributes;
+
+    lock->patience = mp_time_limit_ns(MP_TIME_PROFILER_LOCK);
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&lock->mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+/* CLOCK_REALTIME is the only clock that old glibc supports here. */
+static struct timespec in(uint64_t ns)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    ns += (uint64_t)now.tv_nsec;
+    return (struct timespec){.tv_sec = now.tv_sec + (time_t)(ns / 1000000000u),
+                             .tv_nsec = (long)(ns % 1000000000u)};
+}
+
+/* No cancellation point. */
+static enum profiler_lock_answer profiler_lock_take(struct profiler_lock *lock)
+{
+    int error = pthread_mutex_trylock(&lock->mutex);
+    struct timespec limit;
+
+    if (error == EBUSY) {
+        limit = in(lock->patience);
+        error = pthread_mutex_timedlock(&lock->mutex, &limit);
+    }
+    if (error != EOWNERDEAD)
+        return error ? PROFILER_LOCK_LATE : PROFILER_LOCK_TAKEN;
+    pthread_mutex_consistent(&lock->mutex);
+    return PROFILER_LOCK_ABANDONED;
+}
+
+/* By the thread that took it. In a forked child, where no thread took it, nothing happens. */
+static void profiler_lock_release(struct profiler_lock *lock)
+{
+    pthread_mutex_unlock(&lock->mutex);
+}
+
+/* ---- Launches ---- */
 
 /* A launch with several passes leaves a buffer in CUPTI, which returns it only at a forced flush,
  * since its record never gets a time (CUDA 13.0: 650 launches emptied the pool of 256). A forced
@@ -394,3 +448,47 @@ void profiling_leave(struct profiling *profiling, struct gpu *gpu)
 /* The argument numbers in api_set.c, against CUPTI's parameter structs. */
 _Static_assert(offsetof(cuLaunchKernel_params, hStream) == 40, "api_watches");
 _Static_assert(offsetof(cuLaunchCooperativeKernel_params, hStream) == 40, "api_watches");
+
+/* ---- MINIPROF_QUERY=metrics ----
+ *
+ * MINIPROF_QUERY=metrics: asks each device which metrics it has, and writes the answers as rows of
+ * a trace.
+ */
+
+#define EVERYTHING "all,events"
+
+static enum mp_status ask_device(struct profiling *profiling, struct gpu *gpu, CUdevice device,
+                                 CUcontext context, struct mp_error *error)
+{
+    struct profiled_launch *definition;
+    struct metric_plan *plan;
+
+    if (!profiling->api_open)
+        MP_TRY(profiler_api_open(&profiling->api, &gpu->cupti, error));
+    profiling->api_open = true;
+    MP_TRY(metric_plan_build(&plan, &profiling->api, EVERYTHING, device, context, true, error));
+    if (gpu->driver.get_name)
+        gpu->driver.get_name(plan->device_name, sizeof(plan->device_name), device);
+    plan->device_name[sizeof(plan->device_name) - 1] = '\0';
+    if (strstr(gpu->core.config.metrics, "raw"))
+        metric_plan_add_base(plan);
+    definition = profiled_new(plan, "");
+    if (definition)
+        profiled_put(&profiling->profiled, definition);
+    return MP_OK;
+}
+
+void metric_query_ask(struct profiling *profiling, struct gpu *gpu, CUcontext context)
+{
+    struct call_log *log = call_log_mine(&gpu->core.logs);
+    struct mp_error error;
+    CUdevice device = 0;
+
+    if (!log || !gpu->driver.get_device)
+        return;
+    log->busy = true; /* calls made by CUPTI are not recorded */
+    if (gpu->driver.get_device(&device) == CUDA_SUCCESS &&
+        ask_device(profiling, gpu, device, context, &error) != MP_OK)
+        mp_log_error("device %d: %s", (int)device, error.text);
+    log->busy = false;
+}

@@ -8,8 +8,8 @@
  * takes less than 10 us on an H100. A launch takes 0.1 ms with one pass, and 40 ms with several,
  * nearly all of which CUPTI waits.
  *
- * A thread holds the profiler lock (profiler_lock.h) across a driver call, against the rule of
- * state.h. Profiled kernels run one after the other, whichever threads launch them; otherwise their
+ * A thread holds the profiler lock across a driver call, against the rule of process/recorder.h.
+ * Profiled kernels run one after the other, whichever threads launch them; otherwise their
  * counters would mix. CUPTI counts whatever the context launches: a kernel that slipped in would
  * become the range. So every launch takes the lock, profiled or not, and launches of graphs too.
  * The lock exists only when MINIPROF_METRICS is set.
@@ -23,10 +23,12 @@
  * all other launches during the capture, since starting the profiler would break it. A thread that
  * begins a capture waits for the launch that is being profiled.
  */
-#ifndef MP_RECORD_METRICS_PROFILING_H
-#define MP_RECORD_METRICS_PROFILING_H
+#ifndef MP_RECORD_COUNTERS_PROFILING_H
+#define MP_RECORD_COUNTERS_PROFILING_H
 
+#include <cuda.h>
 #include <cupti.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +38,28 @@
 #include "base/settings/kernel_filter.h"
 #include "record/counters/profiled.h"
 #include "record/counters/profiler_api.h"
-#include "record/counters/profiler_lock.h"
+
+/* ---- The profiler lock ----
+ *
+ * The profiler lock: who has the GPU's counters.
+ *
+ * A thread holds it across a driver call, from ENTER to EXIT of a launch. The EXIT may never come.
+ * If the thread ends in between, the next thread gets the lock. And nobody waits for it longer than
+ * `patience`: two kernels that wait for each other would wait for ever.
+ */
+
+struct profiler_lock {
+    pthread_mutex_t mutex;
+    uint64_t patience; /* ns */
+};
+
+enum profiler_lock_answer {
+    PROFILER_LOCK_TAKEN,
+    PROFILER_LOCK_ABANDONED, /* taken, from a thread that ended while holding it */
+    PROFILER_LOCK_LATE       /* not taken: another thread holds it for too long */
+};
+
+/* ---- Launches ---- */
 
 struct api_watch;
 struct metric_plan;
@@ -82,5 +105,24 @@ void profiling_capture_begins(struct profiling *profiling, struct gpu *gpu);
 
 /* The context is about to be destroyed. */
 void profiling_forget(struct profiling *profiling, struct gpu *gpu, CUcontext context);
+
+/* ---- MINIPROF_QUERY=metrics ----
+ *
+ * MINIPROF_QUERY=metrics: which metrics the GPUs of this machine have, as a trace.
+ *
+ * The program is one of ours (src/run/query.c). For each device it makes the primary
+ * context current and calls cuProfilerStart, at which the recorder asks that device. CUPTI 13.0
+ * does not answer before there is a context. At the end the program calls cuProfilerStop, which
+ * completes the file.
+ *
+ * The trace has rows of `device` and `metric` and nothing else. With `raw` in MINIPROF_METRICS the
+ * names of CUPTI's own metrics, without rollups, follow nvprof's.
+ */
+
+struct gpu;
+struct profiling;
+
+/* Asks the device of the current context. */
+void metric_query_ask(struct profiling *profiling, struct gpu *gpu, CUcontext context);
 
 #endif

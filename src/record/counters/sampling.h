@@ -5,7 +5,7 @@
  *
  * A thread of its own ("miniprof-sample") makes all calls into PM sampling and NVML. It opens a
  * device when the process has a context there. It begins and stops with CUPTI's other kinds
- * (process/switch.h), and hands the samples to the writer, which keeps those of capture ranges.
+ * (process/range.h), and hands the samples to the writer, which keeps those of capture ranges.
  *
  *     the application's thread                     the sampling thread
  *     a context was made, a range begins    -->    opens devices, starts

@@ -5,9 +5,9 @@
 
 #include "base/log.h"
 #include "record/core/clock.h"
+#include "record/cupti/cupti_api.h"
 #include "record/cupti/gpu.h"
 #include "record/cupti/layout.h"
-#include "record/cupti/quirks.h"
 #include "record/cupti/subscriber.h"
 #include "record/nvtx/nvtx.h"
 

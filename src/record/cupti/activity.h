@@ -23,7 +23,7 @@
 struct gpu;
 
 /* Calls `how` while no other thread switches CUPTI's kinds. False, without the call, if another
- * thread switches for too long. Ranges decide that (range_switch of process/switch.h), so whoever
+ * thread switches for too long. Ranges decide that (range_switch of process/range.h), so whoever
  * needs it gets it from its caller. */
 typedef bool gpu_switch_alone(struct gpu *gpu, void (*how)(struct gpu *gpu));
 

@@ -30,7 +30,7 @@
 
 #include "base/settings/config.h"
 #include "base/status.h"
-#include "record/cupti/client_name.h"
+#include "record/cupti/subscriber.h"
 
 struct mp_preload;
 struct gpu;

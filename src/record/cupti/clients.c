@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "base/settings/time_limits.h"
 #include "record/core/call_log.h"
-#include "record/cupti/client_name.h"
 #include "record/cupti/gpu.h"
+#include "record/cupti/subscriber.h"
 
 #include "base/poison.h"
 

@@ -6,8 +6,8 @@
  *
  * Filled once in InitializeInjection, read-only afterwards.
  */
-#ifndef MP_RECORD_API_CUPTI_API_H
-#define MP_RECORD_API_CUPTI_API_H
+#ifndef MP_RECORD_CUPTI_CUPTI_API_H
+#define MP_RECORD_CUPTI_CUPTI_API_H
 
 #include <cupti.h>
 #include <limits.h>
@@ -130,5 +130,23 @@ static inline uint32_t cupti_call_result(const CUpti_CallbackData *data)
 
 /* CUPTI's words for a result, never NULL. */
 const char *cupti_result_text(const struct cupti_api *cupti, CUptiResult result);
+
+/* ---- Known faults ----
+ *
+ * Which of CUPTI's known faults the loaded version has (quirks.def).
+ */
+
+enum quirk {
+#define QUIRK(name, first, fixed, answer, what, done, source) QUIRK_##name,
+#include "record/cupti/quirks.def"
+#undef QUIRK
+    QUIRK_COUNT
+};
+
+/* `version`: CUPTI_API_VERSION of the loaded library. Any thread. */
+bool quirk_is_in(enum quirk quirk, uint32_t version);
+
+/* Logs, at level info, each fault of this version that the recorder cannot work around. */
+void quirks_tell(uint32_t version);
 
 #endif

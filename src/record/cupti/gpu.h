@@ -6,7 +6,6 @@
 #define MP_RECORD_CUPTI_GPU_H
 
 #include "record/core/core.h"
-#include "record/core/flusher.h"
 #include "record/cupti/activity.h"
 #include "record/cupti/api_set.h"
 #include "record/cupti/attach.h"
@@ -15,8 +14,9 @@
 #include "record/cupti/clock_renewal.h"
 #include "record/cupti/contexts.h"
 #include "record/cupti/cupti_api.h"
-#include "record/cupti/host_functions.h"
-#include "record/cupti/overlaps.h"
+#include "record/cupti/flush.h"
+#include "record/cupti/subscriber.h"
+#include "record/cupti/sync_calls.h"
 
 /* What the process has done with CUDA. The application's threads write this in CUPTI's callbacks;
  * so does the thread that attaches CUPTI late. The writer and the thread of the last flush read it
@@ -42,7 +42,7 @@ struct cuda_state {
 };
 
 /* What is switched on in CUPTI. Any thread reads this. One thread at a time writes it: the one that
- * starts the recording, or the one that switches kinds (process/switch.h). No lock guards it, since
+ * starts the recording, or the one that switches kinds (process/range.h). No lock guards it, since
  * that lock would be held across calls into CUPTI. */
 struct cupti_state {
     CUpti_SubscriberHandle subscriber; /* attach.h says when */

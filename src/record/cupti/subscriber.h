@@ -7,16 +7,91 @@
  * and nothing elsewhere; CUPTI's own kind SYNCHRONIZATION would cost 165 ns at every call of the
  * process.
  *
- * The callbacks run on the application's threads, inside their CUDA calls (process/callbacks.h).
+ * The callbacks run on the application's threads, inside their CUDA calls (process/inject.h).
  */
 #ifndef MP_RECORD_CUPTI_SUBSCRIBER_H
 #define MP_RECORD_CUPTI_SUBSCRIBER_H
 
 #include <cupti.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
-#include "record/cupti/client_name.h"
+
+/* ---- The other client ----
+ *
+ * The other CUPTI client: its name for messages, and what is known of how it uses CUPTI.
+ */
+
+#define CLIENT_NAME_BYTES 256
+
+/* How a client uses CUPTI. If several known clients are loaded, the greatest value counts. */
+enum client_habit {
+    CLIENT_STAYS,  /* subscriber for good; registers its buffers anew in each of its sessions, so
+                      between these CUPTI's activities are free */
+    CLIENT_LEAVES, /* subscriber in its sessions only */
+    CLIENT_UNKNOWN /* not known, or it records all the time */
+};
+
+struct client {
+    char name[CLIENT_NAME_BYTES]; /* "torch.profiler ('/path/to.so')"; empty: none is known */
+    enum client_habit habit;
+    const char *version_1; /* how the user keeps it from CUPTI's version 2; NULL: not known */
+};
+
+/* Who the other client may be, guessed from the loaded libraries: a known one, or one that calls
+ * CUPTI. Walks the loader's list, so only for messages. Any thread. */
+void client_find(struct client *client);
+
+/* ---- Launches that may overlap ----
+ *
+ * Kernel launches that may begin before their predecessor ends: programmatic dependent launch.
+ *
+ * CUPTI's records do not say it (CUDA 13.0), only the attributes of cuLaunchKernelEx do. So that
+ * function has a callback, which notes the correlation ids of such launches; the writer looks them
+ * up as their records come. A callback makes each call slower. It is switched off for good when
+ * many calls have come and none had the attribute: most programs that call cuLaunchKernelEx (Triton
+ * does for every kernel) have none.
+ *
+ * The ids lie in a table by their low bits. Neither side waits: a newer launch takes the place of
+ * one that is OVERLAPS_SLOTS ids older. Then the older one counts as a usual launch.
+ */
+
+#define OVERLAPS_SLOTS    65536u /* a power of two; 256 KiB, touched as it fills */
+#define OVERLAPS_PATIENCE 10000u /* launches without the attribute, until the callback goes */
+
+struct overlaps {
+    _Atomic uint32_t ids[OVERLAPS_SLOTS];
+    _Atomic uint32_t seen; /* launches, up to OVERLAPS_PATIENCE */
+    _Atomic bool any;      /* some launch had the attribute */
+    _Atomic bool kept;     /* NCCL's plugin needs the callback too */
+};
+
+/* ENTER of cuLaunchKernelEx. Application threads. */
+void overlaps_launch(struct overlaps *overlaps, const CUpti_CallbackData *data);
+
+/* From now on the callback is kept. Whether it was of no use until now (subscriber_keep_overlaps).
+ * Any thread. */
+bool overlaps_stay(struct overlaps *overlaps);
+
+/* Whether the callback is of no use. */
+static inline bool overlaps_given_up(const struct overlaps *overlaps)
+{
+    return !atomic_load(&overlaps->any) && !atomic_load(&overlaps->kept) &&
+           atomic_load(&overlaps->seen) > OVERLAPS_PATIENCE;
+}
+
+/* Whether the launch with this correlation id had the attribute. Any thread. */
+static inline bool overlaps_has(const struct overlaps *overlaps, uint32_t correlation)
+{
+    return overlaps && correlation &&
+           atomic_load_explicit(&overlaps->ids[correlation % OVERLAPS_SLOTS],
+                                memory_order_relaxed) == correlation;
+}
+
+/* ---- Callbacks ---- */
 
 /* CUPTI_CB_DOMAIN_STATE and CUPTI_CBID_STATE_FATAL_ERROR: not in all headers. */
 #define SUBSCRIBER_STATE       6
@@ -43,7 +118,7 @@ void subscriber_watch_ends(struct gpu *gpu);
 void subscriber_watch_syncs(struct gpu *gpu, bool on);
 void subscriber_watch_calls(struct gpu *gpu, bool on);
 
-/* EXIT of cuLaunchKernelEx: switches its callback off, when it is of no use (overlaps.h) and makes
+/* EXIT of cuLaunchKernelEx: switches its callback off, when it is of no use and makes
  * no rows of `call`. Application threads, in callbacks. */
 void subscriber_overlap_leaves(struct gpu *gpu, CUpti_CallbackId cbid);
 

@@ -182,7 +182,7 @@ void op_ranges_take(struct collectives *collectives, const struct mp_nvtx_event 
 /* notes.c */
 void op_notes_take(struct collectives *collectives, const struct mp_nvtx_event *event);
 
-/* comms.c. The communicator with this hash, or of this number of the plugin's: its position + 1; 0
+/* The communicator with this hash, or of this number of the plugin's: its position + 1; 0
  * without room. */
 uint32_t comms_by_hash(struct collectives *collectives, uint64_t hash);
 uint32_t comms_by_plugin(struct collectives *collectives, uint32_t number);

@@ -3,7 +3,7 @@
 #define MP_RECORD_NVTX_BUFFER_H
 
 #include "record/nvtx/nvtx.h"
-#include "record/nvtx/text.h"
+#include "record/nvtx/state.h"
 #include "record/nvtx/time.h"
 
 /* One NVTX call on its way into the buffer. */
@@ -46,7 +46,7 @@ struct nvtx_detail {
 
 enum { NVTX_POP_BYTES = sizeof(struct nvtx_record) };
 
-/* chunks.c: the pool of chunks. */
+/* thread.c: the pool of chunks. */
 
 /* Zero pages for all chunks and threads, some of them mapped in. */
 bool nvtx_chunks_create(struct nvtx_state *state) NVTX_HIDDEN;

@@ -9,7 +9,7 @@
  */
 #include "record/nvtx/calls.h"
 
-#include "record/nvtx/domain.h"
+#include "record/nvtx/state.h"
 
 #include "base/poison.h"
 

@@ -4,7 +4,7 @@
  * packAlign says. After an entry of unknown size only entries with an offset are kept.
  */
 #include "record/nvtx/calls.h"
-#include "record/nvtx/domain.h"
+#include "record/nvtx/state.h"
 
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)
 #include <nvtx3/nvToolsExtPayload.h>

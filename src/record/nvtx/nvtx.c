@@ -20,13 +20,12 @@
  * allocates nothing and makes no system call. If the pool is empty, the push is dropped and
  * counted. The writer keeps some free chunks mapped in.
  *
- *     calls.c    NVTX's functions        text.c     narrow, wide, registered messages
- *     thread.c   the threads' side       domain.c   domains and registered strings
- *     drain.c    the writer's side       payload.c  the payload extension
- *     chunks.c   the pool                fields.c   what schemas say of payloads
- *     time.c     what a thread reads     schemas.c  the schemas, and copying payloads
- *                for a time, its time    values.c   reading the copies
- *     state.c    the one state           watch.c    ranges that capture ranges follow
+ *     calls.c    NVTX's functions        state.c    the one state, messages, domains
+ *     thread.c   the threads' side,      payload.c  the payload extension
+ *                the pool of chunks      fields.c   what schemas say of payloads
+ *     drain.c    the writer's side       schemas.c  the schemas, and copying payloads
+ *     time.c     what a thread reads     values.c   reading the copies
+ *                for a time, its time    watch.c    ranges that capture ranges follow
  *
  * Invariants:
  *  - a pop in the buffers has its push there, unless the push came before recording was switched
@@ -186,7 +185,7 @@ void mp_nvtx_stop_building(void)
 }
 
 /* Threads that do not exist in the child may hold the locks. What the locks guard is consistent at
- * any moment: domain.c says so of the permanent memory. */
+ * any moment: state.c says so of the permanent memory. */
 static void child_unlock(struct nvtx_state *state)
 {
     static const pthread_mutex_t open = PTHREAD_MUTEX_INITIALIZER;

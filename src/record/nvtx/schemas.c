@@ -6,7 +6,7 @@
  * versions of NCCL do. Then the payload's size decides.
  */
 #include "record/nvtx/calls.h"
-#include "record/nvtx/domain.h"
+#include "record/nvtx/state.h"
 
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)
 #include <nvtx3/nvToolsExtPayload.h>

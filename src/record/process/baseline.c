@@ -1,5 +1,5 @@
-/* Finds steps as the program makes them, and switches the recording at their ends. Steps are told
- * by the application's threads: by NVTX's watch and in CUPTI's callbacks.
+/* Blocks of steps, recorded and not, in alternation: when one is long enough, and how the recording
+ * is paused between them.
  */
 #include "record/process/baseline.h"
 
@@ -11,12 +11,56 @@
 #include "base/settings/time_limits.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
-#include "record/cupti/quirks.h"
+#include "record/cupti/cupti_api.h"
 #include "record/cupti/sync_calls.h"
 #include "record/nvtx/watch.h"
 #include "record/process/recorder.h"
 
 #include "base/poison.h"
+
+/* ---- Blocks ----
+ *
+ * When a block of steps is long enough: by its own length, and by the share of all steps.
+ */
+
+enum block_way blocks_choose(const uint64_t counts[BLOCK_WAYS], const bool alive[BLOCK_WAYS],
+                             uint64_t passed)
+{
+    unsigned way;
+
+    for (way = 0; way < BLOCK_WAYS && passed >= mp_time_limit_ns(MP_TIME_BLOCK); way++) {
+        if (counts[way] >= BLOCK_CHOICE_STEPS)
+            return (enum block_way)way;
+        if (alive[way] && passed < mp_time_limit_ns(MP_TIME_BLOCK_CHOICE))
+            break;
+    }
+    return BLOCK_WAYS;
+}
+
+void blocks_begin(struct blocks *blocks, bool bare, uint64_t now)
+{
+    blocks->bare = bare;
+    blocks->since = now;
+    blocks->steps = 0;
+}
+
+/* Whether, of `more` further steps that are not recorded, all belong to the share. */
+static bool fits(const struct blocks *blocks, uint64_t more)
+{
+    return 100 * (blocks->without + more) <= blocks->share * (blocks->all + more);
+}
+
+bool blocks_step(struct blocks *blocks, uint64_t now)
+{
+    blocks->all++;
+    blocks->without += blocks->bare;
+    blocks->steps++;
+    if (blocks->steps < BLOCK_STEPS || now < blocks->since + mp_time_limit_ns(MP_TIME_BLOCK))
+        return false;
+    return blocks->bare ? !fits(blocks, 1) : fits(blocks, BLOCK_STEPS);
+}
+
+/* ---- Steps ---- */
 
 static const char *const plain_names[BLOCK_WAYS] = {
     [BLOCK_GRAPH] = "CUDA graph launch",

@@ -1,7 +1,7 @@
 /* MINIPROF_BASELINE: blocks of steps in which nothing is recorded but where steps begin and end, in
  * alternation with recorded ones. So a trace tells what a step takes when nobody looks.
  *
- * What a step is, is found out once, in the first block, which is recorded (blocks.h):
+ * What a step is, is found out once, in the first block, which is recorded:
  *
  *     nvtx    the ranges of MINIPROF_STEP; without it, a thread's outermost ranges in the default
  *             domain
@@ -21,8 +21,8 @@
  * CUPTI hang (disable_deadlock in quirks.def). So launches of graphs wait at a gate meanwhile, and
  * none may be inside when it closes.
  */
-#ifndef MP_RECORD_RANGES_BASELINE_H
-#define MP_RECORD_RANGES_BASELINE_H
+#ifndef MP_RECORD_PROCESS_BASELINE_H
+#define MP_RECORD_PROCESS_BASELINE_H
 
 #include <cuda.h>
 #include <cupti.h>
@@ -31,8 +31,49 @@
 #include <stdint.h>
 
 #include "record/cupti/api_set.h"
-#include "record/process/blocks.h"
 #include "record/rows/recording.h"
+
+/* ---- Blocks ----
+ *
+ * Blocks of steps, recorded and not, in alternation (baseline.h): when one is long enough.
+ *
+ * A block has BLOCK_STEPS steps and lasts MP_TIME_BLOCK, at least. A recorded one goes on until
+ * another block without recording still fits into the share of all steps, and one without recording
+ * until the share is reached. So the share holds within one block. The first block is recorded.
+ *
+ * What a step is, is chosen once: the first of NVTX ranges, graph launches and synchronising
+ * calls that has BLOCK_CHOICE_STEPS steps, after MP_TIME_BLOCK. If something earlier in this order
+ * has begun at all, it gets MP_TIME_BLOCK_CHOICE to reach that number.
+ *
+ * Nothing but numbers: the caller says what happens, one thread at a time.
+ */
+
+#define BLOCK_STEPS        10u
+#define BLOCK_CHOICE_STEPS 4u
+
+enum block_way { BLOCK_NVTX, BLOCK_GRAPH, BLOCK_SYNC, BLOCK_WAYS };
+
+struct blocks {
+    uint32_t share; /* percent of the steps that is not recorded */
+    bool bare;      /* the present block is not recorded */
+    uint64_t since; /* when it began, ns */
+    uint32_t steps; /* in it */
+    uint64_t all;   /* steps, ever */
+    uint64_t without;
+};
+
+/* The kind of step that is taken after `passed` ns, or BLOCK_WAYS while that is open. `counts`:
+ * steps that have ended, `alive`: one has begun; both by kind. */
+enum block_way blocks_choose(const uint64_t counts[BLOCK_WAYS], const bool alive[BLOCK_WAYS],
+                             uint64_t passed);
+
+/* A block begins. */
+void blocks_begin(struct blocks *blocks, bool bare, uint64_t now);
+
+/* A step of the block has ended, at `now`. Whether the next block is to begin. */
+bool blocks_step(struct blocks *blocks, uint64_t now);
+
+/* ---- Steps ---- */
 
 #define BASELINE_NAMES 64u
 

@@ -2,10 +2,10 @@
  * to the modules that need it, so this file stands above them all. cupti/subscriber.c switches the
  * callbacks and knows nothing of what they do.
  */
-#include "record/process/callbacks.h"
+#include "record/process/inject.h"
 
 #include "base/log.h"
-#include "record/counters/query.h"
+#include "record/counters/profiling.h"
 #include "record/cupti/contexts.h"
 #include "record/cupti/device_code.h"
 #include "record/cupti/subscriber.h"

@@ -1,5 +1,5 @@
 /* One event, from the begin of a range to the first end at which it is complete. */
-#include "record/process/earlier.h"
+#include "record/process/range.h"
 
 #include "record/core/clock.h"
 #include "record/cupti/contexts.h"

@@ -15,8 +15,6 @@
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "record/core/clock.h"
-#include "record/process/flight_file.h"
-#include "record/process/flight_trace.h"
 #include "record/process/recorder.h"
 
 #include "base/poison.h"

@@ -6,7 +6,7 @@
  *     SIGUSR2                     a signal handler                at the next round
  *     an NVTX range took long     a thread of the application     a second later, so that the work
  *                                                                 that it left on the device is in
- *     SIGSEGV and the like        a signal handler, crash.h       at once; the thread waits
+ *     SIGSEGV and the like        a signal handler, signals.h     at once; the thread waits
  *
  * A file is a complete trace of its own (trace.h): all definitions, the events in memory, and notes
  * made for this file. The notes are the capture ranges within the file's time, and the counters
@@ -16,20 +16,23 @@
  * Definitions are never dropped, so a program that keeps making up names would fill the memory with
  * them. When they take half of it, everything is forgotten and recording begins anew.
  *
- * A thread of its own calls CUPTI (flusher.h), so the writer can continue when CUPTI hangs.
+ * A thread of its own calls CUPTI (cupti/flush.h), so the writer can continue when CUPTI hangs.
  *
  * The writer's, except what stands under "Threads of the application".
  */
-#ifndef MP_RECORD_FLIGHT_FLIGHT_H
-#define MP_RECORD_FLIGHT_FLIGHT_H
+#ifndef MP_RECORD_PROCESS_FLIGHT_H
+#define MP_RECORD_PROCESS_FLIGHT_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/data/histogram.h"
+#include "base/status.h"
 #include "base/text/duration.h"
-#include "record/rows/flight_notes.h"
+#include "record/rows/quality.h"
 #include "trace/write/chunk_ring.h"
 #include "trace/write/writer.h"
 
@@ -113,5 +116,57 @@ void flight_write_for(struct recorder *recorder, const char *reason);
 void flight_describe(struct recorder *recorder, char *text, size_t size);
 
 void flight_close(struct flight *flight);
+
+/* ---- Its files ----
+ *
+ * The flight recorder's files: where they go and what they are called.
+ *
+ * A file is written as NAME.part and renamed when it is complete, so a program that watches the
+ * folder finds complete traces only. The first file has the name that MINIPROF_OUTPUT says. The
+ * next ones are numbered from 2 on, like those of programs started by exec (output.h).
+ *
+ * A descriptor may not survive for days: a program may close all descriptors, or use all of them.
+ * So the folder is held open and checked before each use. If no descriptor is free for the file,
+ * the folder's is closed.
+ *
+ * Owned by the writer thread.
+ */
+
+struct trace_file;
+
+/* Checks whether a file can be made in the folder of output->path and place, which are set. */
+enum mp_status flight_file_prepare(struct trace_file *output, struct mp_error *error);
+
+/* Creates the file and opens it as output->fd. */
+enum mp_status flight_file_begin(struct trace_file *output, struct mp_error *error);
+
+/* Closes the file and gives it its final name. `path` gets that name, as the user would write it.
+ */
+enum mp_status flight_file_publish(struct trace_file *output, char *path, size_t size,
+                                   struct mp_error *error);
+
+/* Closes and removes the file. */
+void flight_file_discard(struct trace_file *output);
+
+/* Closes the folder. */
+void flight_file_close(struct trace_file *output);
+
+/* ---- What a file holds ----
+ *
+ * The contents of a flight recorder's file: the chunks in memory, a header that says why the file
+ * was written and between which times it has everything, and notes made for it. The writer only.
+ */
+
+struct flight_path {
+    char text[PATH_MAX];
+};
+
+/* The time from which on everything is in memory. */
+uint64_t flight_time_from(const struct flight *flight);
+
+/* Writes the memory's contents to a file and gives it its name, `path`. On failure there is no
+ * file. */
+enum mp_status flight_trace_write(struct recorder *recorder, const struct flight_trigger *trigger,
+                                  struct flight_path *path, struct mp_error *error);
 
 #endif

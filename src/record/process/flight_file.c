@@ -1,7 +1,7 @@
 /* The files of the flight recorder. A file gets its name when it is complete, so that whoever
  * watches the folder sees complete files only.
  */
-#include "record/process/flight_file.h"
+#include "record/process/flight.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,9 @@
 /* What a file of the flight recorder holds: the chunks in memory, a header that says why it was
  * written, and notes made for it.
  */
-#include "record/process/flight_trace.h"
+#include "record/process/flight.h"
 
 #include "record/core/clock.h"
-#include "record/process/flight_file.h"
 #include "record/process/recorder.h"
 
 #include "base/poison.h"

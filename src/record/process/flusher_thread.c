@@ -1,7 +1,7 @@
 /* The flusher's thread: it serves the ends of capture ranges, flushes what the writer has asked
  * for, and then looks for other CUPTI clients.
  */
-#include "record/process/writer_thread.h"
+#include "record/process/lifecycle.h"
 
 #include <pthread.h>
 
@@ -9,8 +9,8 @@
 #include "record/core/clock.h"
 #include "record/core/thread.h"
 #include "record/cupti/flush.h"
+#include "record/process/range.h"
 #include "record/process/recorder.h"
-#include "record/process/switch.h"
 
 #include "base/poison.h"
 

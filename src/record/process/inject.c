@@ -1,7 +1,6 @@
-/* The entry points: setting up, step by step, and backing out where a step fails.
- *
- * A failure writes one log line, leaves the recorder inert and answers success. It undoes what
- * others could notice (the subscription, the file). Memory that CUPTI may know of stays.
+/* The entry points: setting up, step by step, and backing out where a step fails. A failure writes
+ * one log line, leaves the recorder inert and answers success. It undoes what others could notice
+ * (the subscription, the file). Memory that CUPTI may know of stays.
  */
 #include "record/process/inject.h"
 
@@ -9,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +22,65 @@
 #include "base/text/strings.h"
 #include "record/core/clock.h"
 #include "record/core/thread.h"
-#include "record/cupti/quirks.h"
+#include "record/cupti/cupti_api.h"
 #include "record/cupti/subscriber.h"
 #include "record/graphs/graphs.h"
 #include "record/nccl/plugin.h"
 #include "record/nvtx/nvtx.h"
-#include "record/process/callbacks.h"
-#include "record/process/fork.h"
+#include "record/process/ctl.h"
+#include "record/process/flight.h"
 #include "record/process/lifecycle.h"
+#include "record/process/range.h"
 #include "record/process/recorder.h"
 #include "record/process/signals.h"
-#include "record/process/switch.h"
-#include "record/process/writer_thread.h"
 
 #include "base/poison.h"
+
+/* ---- Forked children ----
+ *
+ * What a forked child does: it records nothing, and keeps nothing of its parent's. This file knows
+ * all modules that must let something go, so it stands above them.
+ */
+
+/* The child has only the forking thread, cannot use CUDA, and its locks may be in any state. So it
+ * calls nothing and frees nothing; it only closes the shared descriptors. If CUDA has not begun,
+ * there are only NVTX events, and the child may begin CUDA itself. */
+static void in_child(void)
+{
+    struct recorder *recorder = mp_recorder;
+
+    if (core_phase(&recorder->gpu.core) == PHASE_IDLE) {
+        mp_nvtx_child_begins_anew();
+        return;
+    }
+    mp_nvtx_child_after_fork();
+    waits_stop(&recorder->waits);
+    signals_reset();
+    gaps_reset(&recorder->stacks);
+    crash_reset();
+    if (core_phase(&recorder->gpu.core) != PHASE_INERT && output_is_open(&recorder->output))
+        close(recorder->output.fd);
+    if (core_phase(&recorder->gpu.core) != PHASE_INERT) {
+        flight_file_close(&recorder->output);
+        ctl_close(&recorder->ctl);
+    }
+    atomic_store(&recorder->gpu.core.phase, PHASE_INERT);
+}
+
+static void register_fork_handler(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+/* Registers the handler that runs in a forked child, once: NVTX may come before CUDA. */
+static void fork_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, register_fork_handler);
+}
+
+/* ---- Entry points ---- */
 
 /* ---- Settings ---- */
 

@@ -8,6 +8,8 @@
 #ifndef MP_RECORD_PROCESS_INJECT_H
 #define MP_RECORD_PROCESS_INJECT_H
 
+#include <cupti.h>
+
 #define MP_EXPORT __attribute__((visibility("default")))
 
 /* The driver calls this in cuInit: CUDA_INJECTION64_PATH. */
@@ -17,5 +19,14 @@ MP_EXPORT int InitializeInjection(void);
 MP_EXPORT int InitializeInjectionNvtx(void *get_export_table);
 MP_EXPORT int InitializeInjectionNvtx2(void *get_export_table);
 MP_EXPORT int InitializeInjectionNvtxExtension(void *module_info);
+
+/* ---- Callbacks ----
+ *
+ * The function that CUPTI calls back.
+ */
+
+/* `userdata` is the recorder. Any thread of the application; does nothing unless RECORDING. */
+void CUPTIAPI callbacks_take(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                             const void *data);
 
 #endif

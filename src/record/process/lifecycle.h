@@ -1,5 +1,5 @@
 /* How a recording ends: by exit(3) or quick_exit(3) on any thread, by a signal, or in a forked
- * child (fork.h).
+ * child (inject.c).
  *
  *     finish:  FINISHING -> last flush (a thread of its own, 5 s) -> writer closes the file (5 s)
  *              -> INERT
@@ -57,5 +57,26 @@ void lifecycle_flush(struct recorder *recorder);
 
 /* The writer has closed the file. */
 void lifecycle_closed(struct recorder *recorder);
+
+/* ---- The writer ----
+ *
+ * The writer thread: it owns the file and everything in recording.h. All signals are blocked in it.
+ *
+ * Its rounds run when another thread hands something over, and every 100 ms at the latest. It has
+ * CUPTI flushed every 100 ms, since CUPTI otherwise returns buffers only when they are full
+ * (cuptiActivityFlushPeriod does not change that). It writes the file every 200 ms, so a killed
+ * process loses 200 ms at most. In each round it looks whether MINIPROF_TIMEOUT is over.
+ *
+ * Between buffers the writer rests, if it would use more than half a core, there is room for what
+ * waits, and no round is due (core/work.h).
+ */
+
+struct recorder;
+
+/* Starts it; recorder->recording belongs to it from then on. */
+enum mp_status writer_thread_start(struct recorder *recorder);
+
+/* Starts the flusher (cupti/flush.h): flusher_thread.c. */
+enum mp_status flusher_start(struct recorder *recorder);
 
 #endif

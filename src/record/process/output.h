@@ -24,7 +24,7 @@ struct trace_file {
     dev_t device;
     ino_t inode; /* of the file that was created: only this file is ever written or removed */
 
-    /* The flight recorder's: process/flight_file.h. */
+    /* The flight recorder's: process/flight.h. */
     int folder; /* -1: none is open */
     dev_t folder_device;
     ino_t folder_inode;

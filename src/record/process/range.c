@@ -11,7 +11,6 @@
 #include "record/core/clock.h"
 #include "record/nvtx/watch.h"
 #include "record/process/recorder.h"
-#include "record/process/switch.h"
 
 #include "base/poison.h"
 

@@ -35,9 +35,10 @@
  * Correlation ids tell which launches are inside a range. Where no CUDA call begins or ends the
  * range, the recorder makes one to get an id: cuDriverGetVersion, which does nothing.
  */
-#ifndef MP_RECORD_RANGES_RANGE_H
-#define MP_RECORD_RANGES_RANGE_H
+#ifndef MP_RECORD_PROCESS_RANGE_H
+#define MP_RECORD_PROCESS_RANGE_H
 
+#include <cuda.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -137,5 +138,75 @@ int range_tick(struct recorder *recorder, int max);
 
 /* Whether a range is open; *number is that of the last range. Any thread. */
 bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over);
+
+/* ---- Switching ----
+ *
+ * Switches CUPTI's kinds as capture ranges need them. One thread switches at a time, without
+ * holding the lock of the ranges. Other threads wait for it if their next calls are to be recorded.
+ * They may hold something that the switching thread needs, so no wait is longer than a second.
+ *
+ *     range opened --settle--> kinds on --> mark posted --await_posted--> launches are inside
+ *     range closed --leave--> the flusher: CUPTI flushed, at times its clock registered again
+ *                             --settle--> kinds off --> the program
+ *
+ * At the begin of a range the thread that begins it switches; at the end the flusher does. If CUPTI
+ * does not answer the flusher, nobody waits a second time: ranges begin and end meanwhile. The
+ * thread that switches continues until the kinds are as wanted at that moment.
+ */
+
+struct gpu;
+struct recorder;
+
+/* Switches the kinds as they are wanted now. If another thread is switching, waits for it, even if
+ * that leads to the wanted state. Any thread, without the lock. */
+void range_settle(struct recorder *recorder);
+
+/* The end of a step, or of the range with the number `closed`, unless that is 0. Has the flusher
+ * settle. For a range the flusher flushes CUPTI first; if `renews` and no other range has begun
+ * since, it also registers the clock again. False if this takes more than a second, which is said
+ * once; the flusher finishes when CUPTI answers. Any thread but the flusher, without the lock; the
+ * writer takes records while it waits. */
+bool range_leave(struct recorder *recorder, uint64_t closed, bool renews);
+
+/* Does what range_leave has asked for. The flusher only. */
+void range_serve(struct recorder *recorder);
+
+/* If another thread has opened a range, waits until its mark is posted. Any thread, without the
+ * lock. */
+void range_await_posted(struct recorder *recorder);
+
+/* gpu_switch_alone, with the recorder's `gpu`. Any thread, without the lock. */
+bool range_switch(struct gpu *gpu, void (*how)(struct gpu *gpu));
+
+/* ---- Work from before ----
+ *
+ * Work that was launched before a capture range and still runs in it. It is not in the range's
+ * trace, so the GPU looks idle while it runs. CUPTI tells of it only if its kinds were on when it
+ * was launched, and if it ends (capture_note_earlier). So at the begin of a range we record an
+ * event after all work that the context has so far. At the end we ask whether it is complete. If
+ * not, we keep it for the next range.
+ *
+ * Work of the previous range is in the trace. So we record no event while some of it may still run.
+ */
+
+struct recorder;
+
+struct earlier_work {
+    _Atomic bool mixed;   /* work of the last range may still run */
+    pthread_mutex_t lock; /* of the next three; not held across calls into the driver */
+    CUcontext context;
+    CUevent event;  /* NULL: there is none */
+    bool forgotten; /* `context` was destroyed since the event was last taken */
+};
+
+/* A range begins on this thread, in its current context. */
+void earlier_begin(struct recorder *recorder);
+
+/* The range, or the process, ends: tells the writer if the work from before still runs. Any thread.
+ */
+void earlier_end(struct recorder *recorder);
+
+/* The context is about to be destroyed, and its events with it. */
+void earlier_forget(struct recorder *recorder, CUcontext context);
 
 #endif

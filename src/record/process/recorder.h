@@ -29,18 +29,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "record/core/throttle.h"
+#include "record/core/work.h"
 #include "record/counters/profiling.h"
 #include "record/counters/sampling.h"
 #include "record/cupti/gpu.h"
 #include "record/graphs/graphs.h"
 #include "record/process/baseline.h"
-#include "record/process/crash.h"
 #include "record/process/ctl.h"
-#include "record/process/earlier.h"
 #include "record/process/flight.h"
 #include "record/process/output.h"
 #include "record/process/range.h"
+#include "record/process/signals.h"
 #include "record/rows/recording.h"
 #include "record/stacks/stacks.h"
 #include "record/waits/waits.h"

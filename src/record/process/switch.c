@@ -1,7 +1,7 @@
 /* Who may switch CUPTI's kinds, who waits for that and how long. All waits have a limit, since
  * CUPTI may hang in the thread that switches.
  */
-#include "record/process/switch.h"
+#include "record/process/range.h"
 
 #include <time.h>
 

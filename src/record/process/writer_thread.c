@@ -1,7 +1,7 @@
 /* The writer thread's loop: wait, run a round, serve signals and `miniprof ctl`, flush in time. It
  * never waits inside CUPTI.
  */
-#include "record/process/writer_thread.h"
+#include "record/process/lifecycle.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +15,7 @@
 #include "record/core/clock.h"
 #include "record/core/thread.h"
 #include "record/nvtx/nvtx.h"
-#include "record/process/flight_file.h"
-#include "record/process/lifecycle.h"
+#include "record/process/flight.h"
 #include "record/process/recorder.h"
 #include "record/process/signals.h"
 

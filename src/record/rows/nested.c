@@ -1,7 +1,7 @@
 /* Drops driver calls that a runtime call made inside itself. CUPTI completes the inner record
  * first, so such calls wait until it is known what encloses them.
  */
-#include "record/rows/nested.h"
+#include "record/rows/decode.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,13 +8,12 @@
 #include "base/log.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
-#include "record/core/throttle.h"
+#include "record/core/work.h"
 #include "record/cupti/clients.h"
 #include "record/cupti/contexts.h"
-#include "record/cupti/quirks.h"
+#include "record/cupti/cupti_api.h"
 #include "record/nvtx/nvtx.h"
-#include "record/rows/profiled_rows.h"
-#include "record/rows/sample_rows.h"
+#include "record/rows/counter_rows.h"
 #include "record/stacks/stacks.h"
 #include "record/waits/waits.h"
 
@@ -158,9 +157,9 @@ static void apply_mark(struct recording *recording, const struct work *mark)
                      mark->reason, mark->time, correlation);
 }
 
-/* Notes which of the launches met so far may have no record (cupti/lag.h). The order of the reads
- * matters: `captured_until` is set before `stream_captures` falls to 0. Without CUPTI's callbacks
- * nobody says which launches were captured. */
+/* Notes which of the launches met so far may have no record (cupti/launch_matching.h). The order of
+ * the reads matters: `captured_until` is set before `stream_captures` falls to 0. Without CUPTI's
+ * callbacks nobody says which launches were captured. */
 static void note_captures(struct recording *recording)
 {
     const struct gpu *gpu = recording->gpu;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
-#include "record/stacks/python_lines.h"
+#include "record/stacks/python_layout.h"
 #include "record/stacks/python_walk.h"
 
 #include "base/poison.h"

@@ -21,8 +21,8 @@
  * is made. What others send by that number does what it would do without us. If the program takes
  * the signal for itself later, sampling ends.
  */
-#ifndef MP_RECORD_GAPS_GAPS_H
-#define MP_RECORD_GAPS_GAPS_H
+#ifndef MP_RECORD_STACKS_GAPS_H
+#define MP_RECORD_STACKS_GAPS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #include "base/preload.h"
-#include "record/stacks/code_arena.h"
+#include "record/stacks/python_walk.h"
 
 #define GAP_THREADS 64u  /* that can be sampled at a time */
 #define GAP_SAMPLES 128u /* of a thread, before the writer takes them: half a second and less */
@@ -88,5 +88,31 @@ void gaps_tick(struct stacks *stacks, struct core *core, struct gap_thread *thre
 
 /* Takes a sample into the ring, as the handler does. For tests; async-signal-safe. */
 void gaps_take(struct stacks *stacks, struct gap_thread *thread, uint64_t computing);
+
+/* ---- A sampled thread ----
+ *
+ * Inside of gaps: what a sampled thread has.
+ */
+
+struct gap_thread {
+    _Atomic uint32_t tid; /* 0: it is nobody's now */
+    /* The thread's own. Its handler comes between two of its instructions. */
+    _Atomic uint32_t calls; /* entered and left */
+    _Atomic bool inside;    /* of a call */
+    _Atomic bool armed;     /* the timer runs */
+    _Atomic bool watched;   /* it calls no CUDA: a thread that does has waited for it */
+    _Atomic uint32_t alone; /* ticks since it was last waited for */
+    uint32_t seen;          /* calls when the timer went off before */
+    uint32_t idle;          /* how often it has gone off outside of ranges */
+    uint64_t computed;      /* CPU time then, ns */
+    uint64_t object;        /* that it waits for, in several waits; 0: none */
+    uint64_t since;         /* the begin of the first of these */
+    struct walk walk;
+    /* Shared. */
+    _Atomic int timer;     /* the kernel's number of it + 1; who takes it out deletes it */
+    _Atomic uint32_t head; /* samples ever put; by the handler */
+    _Atomic uint32_t tail; /* taken; by the writer */
+    struct gap_sample samples[GAP_SAMPLES];
+};
 
 #endif

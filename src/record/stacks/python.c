@@ -1,16 +1,139 @@
-/* Finds Python by its symbols, and the layout of its frames by its version. */
+/* The CPython of this process: whether it is loaded and known, where its evaluator's code is, and
+ * how its memory is read.
+ */
 #include "record/stacks/python.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "base/log.h"
-#include "record/stacks/loaded.h"
+#include "record/stacks/native.h"
 #include "record/stacks/python_memory.h"
 
 #include "base/poison.h"
+
+/* ---- Memory that may not be mapped ----
+ *
+ * What the kernel says of the application's memory: process_vm_readv from the process itself.
+ */
+
+bool memory_copy(pid_t pid, void *to, uintptr_t from, size_t bytes)
+{
+    struct iovec here = {to, bytes};
+    struct iovec there = {(void *)from, bytes};
+    int before = errno;
+    bool whole = process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+
+    errno = before;
+    return whole;
+}
+
+bool memory_show_page(struct known_pages *known, uintptr_t page)
+{
+    char byte;
+
+    if (!memory_copy(known->pid, &byte, page << MEMORY_PAGE_BITS, sizeof(byte)))
+        return false;
+    known->pages[page % MEMORY_SETS][known->hand++ % MEMORY_WAYS] = page;
+    return true;
+}
+
+void memory_forget(struct known_pages *known)
+{
+    memset(known->pages, 0, sizeof(known->pages));
+    known->last = 0;
+}
+
+/* ---- The evaluator ----
+ *
+ * Finds the evaluator by its symbol, and its other parts by the records that it keeps on the stack.
+ */
+
+/* glibc's backtrace has loaded it. */
+void evaluator_open(struct evaluator *evaluator)
+{
+    void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+
+    if (!library)
+        return;
+    *(void **)&evaluator->stack_of = dlsym(library, "_Unwind_GetCFA");
+    *(void **)&evaluator->code_of = dlsym(library, "_Unwind_GetRegionStart");
+    *(void **)&evaluator->address_of = dlsym(library, "_Unwind_GetIP");
+    if (evaluator->stack_of && evaluator->code_of && evaluator->address_of)
+        *(void **)&evaluator->walk = dlsym(library, "_Unwind_Backtrace");
+}
+
+/* Takes what the symbol tells. */
+static void evaluator_find(struct evaluator *evaluator)
+{
+    void *address = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+    void *found = NULL;
+    const Elf64_Sym *symbol;
+    Dl_info info;
+
+    if (!address || !dladdr1(address, &info, &found, RTLD_DL_SYMENT) || !found)
+        return;
+    symbol = found;
+    atomic_store(&evaluator->parts[0].bytes, symbol->st_size);
+    atomic_store(&evaluator->parts[0].begin, (uintptr_t)address);
+}
+
+/* A walk from frame to frame, outwards. */
+struct look {
+    struct evaluator *evaluator;
+    const uintptr_t *records;
+    size_t count;
+    /* Of the frame before: where its stack begins, its code begins, and it goes on. */
+    uintptr_t stack, begin, address;
+};
+
+static void add_code(struct evaluator *evaluator, uintptr_t begin, uintptr_t address)
+{
+    for (unsigned i = 0; begin && i < EVALUATOR_PARTS; i++) {
+        uintptr_t known = atomic_load(&evaluator->parts[i].begin);
+
+        if (known && known != begin)
+            continue;
+        if (atomic_load(&evaluator->parts[i].bytes) < address - begin + 1)
+            atomic_store(&evaluator->parts[i].bytes, address - begin + 1);
+        atomic_store(&evaluator->parts[i].begin, begin);
+        return;
+    }
+}
+
+/* The stack of a frame ends where that of the next one begins. */
+static _Unwind_Reason_Code look_at(struct _Unwind_Context *context, void *argument)
+{
+    struct look *look = argument;
+    uintptr_t stack = look->evaluator->stack_of(context);
+
+    for (size_t i = 0; look->stack && i < look->count; i++)
+        if (look->records[i] - look->stack < stack - look->stack)
+            add_code(look->evaluator, look->begin, look->address);
+    look->stack = stack;
+    look->begin = look->evaluator->code_of(context);
+    look->address = look->evaluator->address_of(context);
+    return _URC_NO_REASON;
+}
+
+void evaluator_learn(struct evaluator *evaluator, const uintptr_t *records, size_t count)
+{
+    struct look look = {.evaluator = evaluator, .records = records, .count = count};
+
+    if (!evaluator->walk || !count || atomic_load(&evaluator->looks) >= EVALUATOR_LOOKS ||
+        atomic_exchange(&evaluator->looking, true))
+        return;
+    atomic_fetch_add(&evaluator->looks, 1);
+    evaluator->walk(look_at, &look);
+    atomic_store(&evaluator->looking, false);
+}
+
+/* ---- The interpreter ---- */
 
 #define LOOK_EVERY 1024u /* calls, while there is no Python */
 
@@ -96,7 +219,7 @@ static void learn(struct python *python, pid_t pid, const char *text)
 
 /* A program may load Python late. A look among 20 modules takes 1 us, among 200 some 12 us: at each
  * 1024th call that is nothing. The first looks are closer together. dlsym, which waits for dlopen
- * in other threads, is only called where Python is (loaded.h). */
+ * in other threads, is only called where Python is (loaded_removals). */
 static bool may_be_there(struct python *python)
 {
     uint32_t asked = atomic_fetch_add_explicit(&python->asked, 1, memory_order_relaxed) + 1;

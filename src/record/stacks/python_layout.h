@@ -4,8 +4,8 @@
  * 3.12, checked by tests/e2e/stacks.sh with the interpreters that are there). From 3.13 on the
  * interpreter tells them itself: _PyRuntime begins with _Py_DebugOffsets.
  */
-#ifndef MP_RECORD_PYTHON_LAYOUT_H
-#define MP_RECORD_PYTHON_LAYOUT_H
+#ifndef MP_RECORD_STACKS_PYTHON_LAYOUT_H
+#define MP_RECORD_STACKS_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +66,14 @@ const struct python_layout *layout_of(unsigned minor);
  * build is free-threaded, which *why then says. */
 bool layout_from_offsets(struct python_layout *layout, const void *offsets, size_t bytes,
                          uint32_t version, const char **why);
+
+/* ---- Line tables ----
+ *
+ * From an instruction of a Python function to its line, by the function's own table.
+ */
+
+/* The line of the instruction at byte `at`; 0 if it has none. `table` may be damaged. */
+uint32_t lines_of(enum line_table kind, const uint8_t *table, size_t bytes, uint32_t first_line,
+                  uint32_t at);
 
 #endif

@@ -2,6 +2,7 @@
 #include "record/stacks/stacks.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,10 +12,26 @@
 #include "record/core/clock.h"
 #include "record/core/core.h"
 #include "record/nvtx/nvtx.h"
-#include "record/stacks/loaded.h"
+#include "record/stacks/native.h"
 #include "record/stacks/python_walk.h"
 
 #include "base/poison.h"
+
+/* ---- Slots ----
+ *
+ * The memory of the table of stacks by number.
+ */
+
+static bool slots_open(struct stack_slots *slots)
+{
+    void *words = mmap(NULL, SLOTS * sizeof(*slots->words), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    slots->words = words == MAP_FAILED ? NULL : words;
+    return slots->words != NULL;
+}
+
+/* ---- Stacks ---- */
 
 #define MEMO_SETS  1024u /* a power of two */
 #define MEMO_WAYS  4u

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "record/cupti/answers.h"
+#include "record/cupti/launch_matching.h"
 
 struct heard {
     uint64_t last;

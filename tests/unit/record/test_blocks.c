@@ -1,7 +1,7 @@
 /* record/process/blocks: how long blocks are, the share of steps without recording, and which kind
  * of step is taken.
  */
-#include "record/process/blocks.h"
+#include "record/process/baseline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

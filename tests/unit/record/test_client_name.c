@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "record/cupti/client_name.h"
+#include "record/cupti/subscriber.h"
 
 #include "base/poison.h"
 

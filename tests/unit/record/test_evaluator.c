@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "record/stacks/evaluator.h"
+#include "record/stacks/python.h"
 
 #define PLAYED (EVALUATOR_PARTS + 1)
 

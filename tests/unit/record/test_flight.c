@@ -14,8 +14,6 @@
 
 #include "base/io.h"
 #include "record/process/flight.h"
-#include "record/process/flight_file.h"
-#include "record/process/flight_trace.h"
 #include "record/process/recorder.h"
 #include "unit/trace_fixture.h"
 

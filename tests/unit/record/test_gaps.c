@@ -20,7 +20,7 @@
 #include "record/core/call_log.h"
 #include "record/core/clock.h"
 #include "record/process/recorder.h"
-#include "record/stacks/gap_thread.h"
+#include "record/stacks/gaps.h"
 
 #define MS      UINT64_C(1000000)
 #define AN_HOUR (MS * 1000 * 3600) /* of CPU time: no timer of that period goes off */

@@ -12,8 +12,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "record/core/call_log.h"
 #include "record/core/clock.h"
-#include "record/core/host_time.h"
 
 #include "base/poison.h"
 

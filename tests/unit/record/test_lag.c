@@ -1,5 +1,5 @@
 /* record/behind: when the GPU's records count as behind its launches, and when not. */
-#include "record/cupti/lag.h"
+#include "record/cupti/launch_matching.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -23,7 +23,7 @@
 #include "record/counters/session.h"
 #include "record/cupti/subscriber.h"
 #include "record/graphs/edges.h"
-#include "record/process/callbacks.h"
+#include "record/process/inject.h"
 #include "record/process/recorder.h"
 
 /* Driver functions by the numbers that the played CUPTI has for them. */

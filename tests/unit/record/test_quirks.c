@@ -1,5 +1,5 @@
 /* record/quirks: the table of CUPTI's faults, and which version has which. */
-#include "record/cupti/quirks.h"
+#include "record/cupti/cupti_api.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/stacks/python_lines.h"
+#include "record/stacks/python_layout.h"
 
 #define FIRST 10u
 

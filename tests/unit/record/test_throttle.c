@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "record/core/throttle.h"
 #include "record/core/work.h"
 
 #include "base/poison.h"

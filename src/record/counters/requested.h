@@ -1,6 +1,6 @@
 /* What MINIPROF_SAMPLE asks for, as a list of counters without repetitions. */
-#ifndef MP_RECORD_SAMPLING_WISHES_H
-#define MP_RECORD_SAMPLING_WISHES_H
+#ifndef MP_RECORD_COUNTERS_REQUESTED_H
+#define MP_RECORD_COUNTERS_REQUESTED_H
 
 #include "record/counters/samples.h"
 
@@ -14,7 +14,7 @@ struct sample_wishes {
     struct sample_wish items[SAMPLES_MAX_COUNTERS];
 };
 
-/* Why the best source of a wish does not measure it (lacks.h). */
+/* Why the best source of a wish does not measure it. */
 enum sample_lack {
     SAMPLE_LACKS_NOTHING, /* or CUPTI cannot sample at all */
     SAMPLE_LACKS_COUNTER, /* the GPU has none of that name */
@@ -34,5 +34,17 @@ struct sample_plan {
 /* Reads the list. Unknown names are said, with the nearest known one, and left out. With `all` in
  * place of a name every known counter is wished for. */
 void wishes_read(struct sample_wishes *wishes, const char *names);
+
+/* ---- Unavailable counters ----
+ *
+ * Why wishes are not granted: the note of each in the trace, and a line for each reason.
+ */
+
+/* Static; NULL when CUPTI lacks nothing, or the reason is NVML's. */
+const char *lacks_note(enum sample_lack lack);
+
+/* One line for each reason, with the wishes that it holds for and what to do. `nvml_reason` is why
+ * NVML does not read what SAMPLE_LACKS_NVML stands for. */
+void lacks_say(unsigned device, const struct sample_plan *plan, const char *nvml_reason);
 
 #endif
