@@ -117,7 +117,7 @@ $(BUILD)/tests/unit/preload/test_host_calls: $(patsubst %,\
 
 # Without the functions that stand in front of libc's.
 $(BUILD)/tests/unit/preload/%: $(OBJ)/tests/unit/preload/%.o $(patsubst %,\
-		$(OBJ)/src/preload/%.o,next objects channels moments) $(UNIT_SHARED) \
+		$(OBJ)/src/preload/%.o,next objects channels) $(UNIT_SHARED) \
 		$(READER_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

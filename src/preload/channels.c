@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "preload/channels.h"
-#include "preload/moments.h"
 #include "preload/next.h"
+#include "preload/objects.h"
 
 #include "base/poison.h"
 

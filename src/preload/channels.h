@@ -19,7 +19,7 @@
 #define CHANNEL_FILES 4u /* of one poll or select that are looked at */
 
 struct channel {
-    _Atomic uint64_t waker;  /* the last stamp (moments.h) */
+    _Atomic uint64_t waker;  /* the last stamp */
     _Atomic uint16_t reader; /* 1 + where one reads what is written here; 0: unknown */
     _Atomic uint16_t writer; /* 1 + the number that has this one as its reader */
     _Atomic uint16_t epoll;  /* 1 + the epoll instance, if a file is in one */

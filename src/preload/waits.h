@@ -2,14 +2,13 @@
  * that wake, and tells the recorder of waits longer than MP_WAIT_MIN_NS (base/preload.h).
  *
  *     functions                        file
- *     pthread_cond_*                   conditions.c
- *     pthread_mutex_*, sem_*           mutexes.c, semaphores.c
- *     pthread_rwlock_*                 rwlocks.c
+ *     pthread_cond_*, sem_*            conditions.c
+ *     pthread_mutex_*, _rwlock_*       locks.c
  *     pthread_join, _barrier_wait      threads.c
  *     poll, epoll_wait, select         polls.c
  *     read, write, eventfd, pipe ...   files.c
- *     nanosleep, usleep                sleeps.c
- *     syscall, of which SYS_futex      futex.c, syscall.c
+ *     nanosleep, usleep                threads.c
+ *     syscall, of which SYS_futex      syscall.c
  *
  * Rules for all of them:
  *   - While the recorder does not ask, they call the function behind them at once, and cost a
@@ -19,8 +18,8 @@
  *   - They take no lock, allocate nothing, keep errno and have no state of the thread. So they may
  *     run in signal handlers and are cancelled as the functions behind them are.
  */
-#ifndef MP_PRELOAD_WAITS_WAITS_H
-#define MP_PRELOAD_WAITS_WAITS_H
+#ifndef MP_PRELOAD_WAITS_H
+#define MP_PRELOAD_WAITS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,7 +28,6 @@
 #include <stdint.h>
 
 #include "base/preload.h"
-#include "preload/moments.h"
 #include "preload/next.h"
 #include "preload/objects.h"
 

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "preload/channels.h"
-#include "preload/moments.h"
 
 #include "base/poison.h"
 
