@@ -94,10 +94,6 @@ CASES = [
     ("header_circles", "headers in a circle", {
         "src/base/x.h": '#include "base/y.h"\n', "src/base/y.h": '#include "base/x.h"\n'},
      "in a circle: src/base/x.h src/base/y.h"),
-    ("header_circles", "scripts in a circle", {
-        "src/page/html/a.js": 'import {\n    x,\n} from "./b.js";\n',
-        "src/page/html/b.js": 'import { y } from "./a.js";\n'},
-     "in a circle: src/page/html/a.js src/page/html/b.js"),
     ("header_circles", "headers in a row", {"src/base/x.h": '#include "base/y.h"\n',
                                             "src/base/y.h": ""}, None),
     ("folder_circles", "folders in a circle", {
@@ -187,12 +183,6 @@ void f(void)
     ("dead", "a variable", {C: "static const int sizes[] = {1};\n"}, "nothing uses variable sizes"),
     ("dead", "a function of a script", {"src/page/html/a.js": "function draw(x) {\n}\n"},
      "nothing uses function draw"),
-    ("dead", "a function of a module that another one only imports",
-     {"src/page/html/a.js": "export function draw(x) {\n}\n",
-      "src/page/html/b.js": 'import { draw } from "./a.js";\n'}, "nothing uses function draw"),
-    ("dead", "a function of a module that another one calls",
-     {"src/page/html/a.js": "export function draw(x) {\n}\n",
-      "src/page/html/b.js": 'import { draw } from "./a.js";\ndraw(1);\n'}, None),
     ("dead", "a name that ## makes", {C: "#define CALL(x) make_##x()\n" + function("", "make_a")
                                          + "int x(void)\n{\n    return x() + CALL(a);\n}\n"}, None),
     ("dead", "a name that ## could make of no word", {

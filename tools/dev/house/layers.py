@@ -9,7 +9,6 @@ from house.tree import CODE, Found
 
 CUDA = re.compile(r"^(cuda\w*|cupti\w*|nvtx3?|nvToolsExt\w*|generated_\w+|driver_types)(\.h|/)",
                   re.IGNORECASE)
-IMPORT = re.compile(r'^(?:import|\} from)\b[^"\n]*"(\.[^"]+)"', re.MULTILINE)
 
 
 def layer_of(path):
@@ -144,7 +143,7 @@ def describe(graph, circle):
 
 
 def check_circles(tree):
-    """Circles of headers, of scripts, and of the folders of a layer, by what they include."""
+    """Circles of headers, and of the folders of a layer, by their #include lines."""
     headers, folders = {}, collections.defaultdict(dict)
     for file in tree.under("src/", CODE):
         others = [other for other in tree.includes(file) if other.path.startswith("src/")]
@@ -157,13 +156,9 @@ def check_circles(tree):
                 folders.setdefault(other.folder, {})
                 folders[file.folder].setdefault(other.folder, set()).add(
                     f"{file.name} includes {other.name}")
-    for script in tree.under("src/", ".js"):
-        names = (os.path.normpath(os.path.join(script.folder, name))
-                 for name in IMPORT.findall(script.text))
-        headers[script.path] = {name: {"import"} for name in names if name in tree.files}
     for circle in circles(headers):
         yield Found("header_circles", circle[0], 0,
-                    f"they include each other in a circle: {' '.join(circle)}")
+                    f"headers include each other in a circle: {' '.join(circle)}")
     for circle in circles(folders):
         for name in circle:
             for other in set(circle) & folders[name].keys():

@@ -19,9 +19,7 @@ PASTED = re.compile(r"(\w*)[ \t]*##[ \t]*(\w*)")
 FLAGS = re.compile(r"enum \w*flags? ")
 VALUE = re.compile(r"(\w+)\s*=\s*(\w+)\s*(?=,|$|\n)")
 STATIC = re.compile(r"\s*static\b")
-SCRIPT = re.compile(r"^(?:export )?(?:default )?(?:async )?(?:function\*?|const|let|class) (\w+)",
-                    re.MULTILINE)
-IMPORT = re.compile(r"^import \{([^}]*)\}", re.MULTILINE)
+SCRIPT = re.compile(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
 
 
 def definitions(file):
@@ -30,9 +28,6 @@ def definitions(file):
     if file.suffix == ".js":
         for match in SCRIPT.finditer(file.text):
             yield "function", match.group(1), match.start(1)
-        # To import it is no use of a name.
-        for match in IMPORT.finditer(file.text):
-            yield from (("import", name, match.start()) for name in WORD.findall(match.group(1)))
         return
     if file.suffix != ".def":
         for match in DECLARED.finditer(code):
@@ -63,7 +58,7 @@ class Uses:
                 pasted += PASTED.findall(file.text)
             for kind, name, offset in definitions(file) if file.suffix in CODE + (".js",) else ():
                 self.product[name] -= 1
-                if file.path.startswith("src/") and kind not in ("place", "import"):
+                if file.path.startswith("src/") and kind != "place":
                     self.defined.setdefault((kind, name), (file, offset))
         self.public = set().union(*(file.words for file in tree.under("include/", ".h")), ())
         for file in tree.under(("tests/", "samples/"), CODE):
