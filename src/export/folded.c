@@ -293,10 +293,9 @@ static uint64_t weight_of_call(const struct folded *folded, const struct export_
     if (!counts(folded, row))
         return 0;
     sum = weight_of(folded, row->activity);
-    last = activities[row->activity].flags & DEPS_CONTINUES ? activities[row->activity].stream_pred
-                                                            : row->activity;
+    last = activities[row->activity].last_of_call;
     for (uint32_t i = row->activity + 1; i <= last; i++) {
-        if (activities[i].flags & DEPS_CONTINUED && activities[i].launch == row->activity)
+        if (activities[i].first_of_call == row->activity)
             sum += weight_of(folded, i);
     }
     return sum;

@@ -197,7 +197,7 @@ static uint32_t telling_piece(const struct deps *deps, uint32_t first)
 
     if (!deps_is_call(call))
         return first;
-    return waits(&deps->activities[call->stream_pred]) ? call->stream_pred : first;
+    return waits(&deps->activities[call->last_of_call]) ? call->last_of_call : first;
 }
 
 static struct facts facts_of(const struct packing *packing, uint32_t event)

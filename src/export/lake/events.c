@@ -185,13 +185,9 @@ enum mp_status lake_put_event(struct lake *lake, const struct export_row *row)
 /* ---- Edges ---- */
 
 /* The row of an activity is that of its first piece. */
-static uint32_t first_piece(const struct deps *deps, uint32_t index)
+static uint32_t row_of(const struct deps *deps, uint32_t index)
 {
-    const struct deps_activity *piece = &deps->activities[index];
-
-    return piece->flags & DEPS_CONTINUED && piece->kind == DEPS_CALL && piece->launch != DEPS_NONE
-               ? piece->launch
-               : index;
+    return index < deps->host_count ? deps->activities[index].first_of_call : index;
 }
 
 enum mp_status lake_put_edges(struct lake *lake)
@@ -216,11 +212,11 @@ enum mp_status lake_put_edges(struct lake *lake)
         uint32_t bound = deps_bound_to(deps, i);
         struct tables_cell cells[LAKE_EDGE_COLUMNS] = {{.kind = 0}};
 
-        if (bound == DEPS_NONE || first_piece(deps, bound) == first_piece(deps, i))
+        if (bound == DEPS_NONE || row_of(deps, bound) == row_of(deps, i))
             continue;
         cells[LAKE_EDGE_run_id] = tables_words(lake->run);
-        cells[LAKE_EDGE_activity] = TABLES_NUMBER((int32_t)first_piece(deps, i));
-        cells[LAKE_EDGE_waited_for] = TABLES_NUMBER((int32_t)first_piece(deps, bound));
+        cells[LAKE_EDGE_activity] = TABLES_NUMBER((int32_t)row_of(deps, i));
+        cells[LAKE_EDGE_waited_for] = TABLES_NUMBER((int32_t)row_of(deps, bound));
         cells[LAKE_EDGE_reason] = tables_words(reasons[deps->activities[i].bound]);
         MP_TRY(tables_put(lake->tables, LAKE_EDGE, cells));
     }

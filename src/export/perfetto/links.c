@@ -9,14 +9,6 @@
 
 #include "base/poison.h"
 
-/* The first piece of a call. */
-static uint32_t first_piece(const struct deps *deps, uint32_t call)
-{
-    const struct deps_activity *piece = &deps->activities[call];
-
-    return (piece->flags & DEPS_CONTINUED) && piece->launch != DEPS_NONE ? piece->launch : call;
-}
-
 static enum mp_status list_launched(struct links *links)
 {
     const struct deps *deps = links->deps;
@@ -68,7 +60,7 @@ uint64_t links_id(struct links *links, uint32_t activity)
 
 const uint32_t *links_launched(const struct links *links, uint32_t call, size_t *count)
 {
-    uint32_t first = first_piece(links->deps, call);
+    uint32_t first = links->deps->activities[call].first_of_call;
 
     if (first >= links->deps->host_count) {
         *count = 0;
@@ -133,14 +125,14 @@ static enum mp_status take_apart(struct links *links, uint32_t reference, uint64
 enum mp_status links_awaited_by_call(struct links *links, uint32_t call)
 {
     const struct deps *deps = links->deps;
-    uint32_t first = first_piece(deps, call);
-    uint32_t last = deps->activities[first].stream_pred;
+    uint32_t first = deps->activities[call].first_of_call;
+    uint32_t last = deps->activities[first].last_of_call;
     const struct deps_activity *piece = &deps->activities[last < deps->host_count ? last : first];
 
     links->found_count = 0;
-    if (piece->kind != DEPS_CALL || piece->cross == DEPS_NONE)
+    if (piece->kind != DEPS_CALL || piece->awaited == DEPS_NONE)
         return MP_OK;
-    find(links, piece->cross);
+    find(links, piece->awaited);
     return take_apart(links, piece->front, deps->activities[first].begin);
 }
 
@@ -161,10 +153,10 @@ enum mp_status links_awaited_by_work(struct links *links, uint32_t work)
     bool is_inner = activity->flags & DEPS_NOT_ROOT;
 
     links->found_count = 0;
-    if (activity->stream_pred != DEPS_NONE)
-        find(links, activity->stream_pred);
-    if (activity->cross != DEPS_NONE)
-        find(links, activity->cross);
+    if (activity->own_lane != DEPS_NONE)
+        find(links, activity->own_lane);
+    if (activity->other_lane != DEPS_NONE)
+        find(links, activity->other_lane);
     MP_TRY(take_apart(links, activity->front, is_first || is_inner ? 0 : activity[-1].begin));
     if (!is_first)
         leave_out(links, work - 1);

@@ -22,9 +22,9 @@ static void fold_pieces(const struct deps *deps, uint64_t *critical)
     for (uint32_t i = 0; i < deps->host_count; i++) {
         const struct deps_activity *piece = &deps->activities[i];
 
-        if (!(piece->flags & DEPS_CONTINUED) || piece->launch == DEPS_NONE || piece->launch == i)
+        if (piece->first_of_call == i)
             continue;
-        critical[piece->launch] += critical[i];
+        critical[piece->first_of_call] += critical[i];
         critical[i] = 0;
     }
 }

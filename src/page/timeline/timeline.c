@@ -133,7 +133,7 @@ static enum mp_status add_activity(struct build *build, uint32_t index)
     if (!belongs(build, activity))
         return MP_OK;
     if (deps_is_call(activity)) /* if the call is cut into pieces: where its last piece ends */
-        end = deps->activities[activity->stream_pred].end;
+        end = deps->activities[activity->last_of_call].end;
     event.duration = end > event.begin ? end - event.begin : 0;
     MP_TRY(name_activity(build, activity, &event.kind));
     MP_TRY(mp_reserve((void **)&strip->events, strip->count, &strip->capacity, sizeof event));
@@ -258,7 +258,7 @@ uint32_t timeline_event_of(const struct timeline *timeline, const struct deps *d
     if (activity == DEPS_NONE)
         return TIMELINE_NONE;
     if (deps->activities[activity].flags & DEPS_CONTINUED)
-        activity = deps->activities[activity].launch;
+        activity = deps->activities[activity].first_of_call;
     return timeline->event_of[activity];
 }
 

@@ -15,13 +15,13 @@ static uint8_t launched_kind(const struct deps *deps, const struct deps_activity
 
     if (work->kind == DEPS_GRAPH)
         return ADVISE_LAUNCHED_GRAPH;
-    if (work->kind == DEPS_COPY && deps->copies[work->detail].kind == MP_copy_kind_DtoH)
+    if (work->kind == DEPS_COPY && deps->copies[work->copy].kind == MP_copy_kind_DtoH)
         awaited |= ADVISE_LAUNCHED_DTOH;
     if (work->flags & DEPS_NODE)
         return awaited | ADVISE_LAUNCHED_GRAPH;
     if (work->kind == DEPS_KERNEL)
         return ADVISE_LAUNCHED_KERNEL;
-    if (work->kind == DEPS_COPY && deps->copies[work->detail].kind == MP_copy_kind_HtoD)
+    if (work->kind == DEPS_COPY && deps->copies[work->copy].kind == MP_copy_kind_HtoD)
         return awaited | ADVISE_LAUNCHED_HTOD;
     return awaited & ADVISE_LAUNCHED_DTOH ? awaited : awaited | ADVISE_LAUNCHED_OTHER;
 }
@@ -76,9 +76,7 @@ bool advise_next_call(const struct advise *advise, const struct deps_lane *lane,
 
     if (*at >= lane->first + lane->count)
         return false;
-    *call = (struct advise_call){.first = *at, .last = *at};
-    if (activities[*at].stream_pred != DEPS_NONE && activities[*at].stream_pred > *at)
-        call->last = activities[*at].stream_pred;
+    *call = (struct advise_call){.first = *at, .last = activities[*at].last_of_call};
     *at = call->last + 1;
     call->iteration = advise->iterations->of[call->first];
     call->gap = find_span(advise, call->first, call->iteration, &span) ? span.end - span.begin : 0;
@@ -204,6 +202,6 @@ void advise_edit_launch(struct advise *advise, uint32_t index)
 
     if (work->launch == DEPS_NONE || work->flags & DEPS_NODE)
         return;
-    for (uint32_t call = work->launch; call <= activities[work->launch].stream_pred; call++)
+    for (uint32_t call = work->launch; call <= activities[work->launch].last_of_call; call++)
         advise->edits[call] |= DEPS_EDIT_NO_TIME;
 }

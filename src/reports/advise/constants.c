@@ -32,7 +32,7 @@ static bool begins_first(const void *context, uint32_t a, uint32_t b)
 
 static uint64_t bytes_of(const struct deps *deps, uint32_t index)
 {
-    return deps->copies[deps->activities[index].detail].bytes;
+    return deps->copies[deps->activities[index].copy].bytes;
 }
 
 static bool is_input_copy(const struct advise *advise, uint32_t index)
@@ -40,7 +40,7 @@ static bool is_input_copy(const struct advise *advise, uint32_t index)
     const struct deps_activity *work = &advise->deps->activities[index];
 
     return work->kind == DEPS_COPY && advise->iterations->of[index] != DEPS_NONE &&
-           advise->deps->copies[work->detail].kind == MP_copy_kind_HtoD;
+           advise->deps->copies[work->copy].kind == MP_copy_kind_HtoD;
 }
 
 /* The name of what launched a copy, in deps->names; 0: not known. */
@@ -145,7 +145,7 @@ static uint64_t remove_copies(struct advise *advise, struct constants *constants
             continue;
         advise_edit_gone(advise, copy);
         if (call != DEPS_NONE && !(deps->activities[copy].flags & DEPS_NODE))
-            for (uint32_t last = deps->activities[call].stream_pred; call <= last; call++)
+            for (uint32_t last = deps->activities[call].last_of_call; call <= last; call++)
                 advise->edits[call] |= DEPS_EDIT_NO_WAIT;
         advise_picked_add(advise, picked, copy);
         bytes += advise_counts(advise, copy) ? bytes_of(deps, copy) : 0;

@@ -38,9 +38,9 @@ static enum direction direction_of(const struct deps *deps, const struct deps_ac
 {
     if (work->kind != DEPS_COPY)
         return DIRECTIONS;
-    if (deps->copies[work->detail].kind == MP_copy_kind_HtoD)
+    if (deps->copies[work->copy].kind == MP_copy_kind_HtoD)
         return TO_DEVICE;
-    return deps->copies[work->detail].kind == MP_copy_kind_DtoH ? TO_HOST : DIRECTIONS;
+    return deps->copies[work->copy].kind == MP_copy_kind_DtoH ? TO_HOST : DIRECTIONS;
 }
 
 /* ---- pageable_copies ---- */
@@ -53,7 +53,7 @@ struct pageable {
 
 static bool is_pageable(const struct deps *deps, const struct deps_activity *work)
 {
-    return deps->copies[work->detail].pageable;
+    return deps->copies[work->copy].pageable;
 }
 
 static void add_up_copies(const struct advise *advise, struct pageable *sums)
@@ -64,7 +64,7 @@ static void add_up_copies(const struct advise *advise, struct pageable *sums)
         const struct deps_activity *work = &deps->activities[i];
         enum direction direction = direction_of(deps, work);
         uint64_t time = work->end - work->begin;
-        uint64_t bytes = direction == DIRECTIONS ? 0 : deps->copies[work->detail].bytes;
+        uint64_t bytes = direction == DIRECTIONS ? 0 : deps->copies[work->copy].bytes;
 
         if (direction == DIRECTIONS)
             continue;
@@ -113,10 +113,10 @@ static void edit_pageable(struct advise *advise)
         if (direction_of(deps, work) == DIRECTIONS || !is_pageable(deps, work) ||
             advise->iterations->of[i] == DEPS_NONE)
             continue;
-        if (deps->copies[work->detail].bytes >= MIN_BYTES)
+        if (deps->copies[work->copy].bytes >= MIN_BYTES)
             advise->edits[i] |= DEPS_EDIT_SCALED;
         if (call != DEPS_NONE && is_asynchronous(advise, call))
-            for (uint32_t last = deps->activities[call].stream_pred; call <= last; call++)
+            for (uint32_t last = deps->activities[call].last_of_call; call <= last; call++)
                 advise->edits[call] |= DEPS_EDIT_NO_WAIT;
     }
 }

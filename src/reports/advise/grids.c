@@ -26,9 +26,9 @@ static bool occupancy_at(const struct advise *advise, uint32_t index, struct occ
     const struct launch_shape *shape;
     const struct device_limits *device;
 
-    if (work->kind != DEPS_KERNEL || work->detail == DEPS_NONE)
+    if (work->kind != DEPS_KERNEL || work->shape == DEPS_NONE)
         return false;
-    shape = shapes_find(&advise->shapes, work->detail);
+    shape = shapes_find(&advise->shapes, work->shape);
     device = shapes_device(&advise->shapes, deps->lanes[work->lane].device);
     return shape && device && occupancy_of(shape, device, occupancy);
 }

@@ -147,9 +147,9 @@ bool advise_layer_moves(const struct advise *advise, uint32_t index)
 
     if (node == LAYER_NONE || !advise->layers.nodes[node].moves)
         return false;
-    if (work->kind != DEPS_COPY || work->detail == DEPS_NONE)
+    if (work->kind != DEPS_COPY || work->copy == DEPS_NONE)
         return work->kind == DEPS_KERNEL;
-    kind = deps->copies[work->detail].kind;
+    kind = deps->copies[work->copy].kind;
     return kind != MP_copy_kind_HtoD && kind != MP_copy_kind_DtoH;
 }
 

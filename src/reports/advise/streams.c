@@ -1,6 +1,6 @@
 /* Work that could run at the same time but does not, for one of three reasons:
  *
- *     the legacy default stream     kernels wait for kernels of other streams of its context (D5)
+ *     the legacy default stream     kernels wait for kernels of other streams of its context
  *     the host                      it waits for one stream before it launches on another one
  *     a graph                       independent nodes run one after the other
  */
@@ -98,7 +98,7 @@ static bool is_held_up(const struct advise *advise, uint32_t index)
 {
     const struct deps_activity *work = &advise->deps->activities[index];
     const struct deps_activity *needed;
-    uint32_t needs = work->stream_pred;
+    uint32_t needs = work->own_lane;
 
     if (!(work->flags & DEPS_NOT_ROOT) || work->kind != DEPS_KERNEL || needs == DEPS_NONE ||
         deps_is_front(needs) || needs + 1 >= index || work->bound != DEPS_GRAPH_EDGE)
@@ -119,7 +119,7 @@ static void edit_work(struct advise *advise, struct serial *serial)
         if (advise->iterations->of[i] == DEPS_NONE)
             continue;
         if (is_kernel(advise, i) && work->bound == DEPS_DEFAULT_STREAM &&
-            is_kernel(advise, work->cross)) {
+            is_kernel(advise, work->other_lane)) {
             advise->edits[i] |= DEPS_EDIT_NO_CROSS;
             note(advise, i, serial, &serial->by_default_stream);
         } else if (is_held_up(advise, i)) {
@@ -152,7 +152,7 @@ static void take_wait(struct advise *advise, const struct advise_call *wait,
     uint32_t lane = lane_of(waiting->lanes, next);
 
     for (uint32_t i = wait->first; i <= wait->last; i++) {
-        uint32_t awaited = activities[i].cross;
+        uint32_t awaited = activities[i].awaited;
 
         if (!is_kernel(advise, awaited) || lane == DEPS_NONE || activities[awaited].lane == lane ||
             wait->iteration != next->iteration)

@@ -6,16 +6,16 @@
 
 uint32_t deps_last_awaited(const struct deps *deps, const struct deps_activity *activity)
 {
-    uint32_t own = activity->stream_pred;
-    uint32_t cross = activity->cross;
+    uint32_t own = activity->own_lane;
+    uint32_t other = activity->other_lane;
 
     if (activity->overlapped != DEPS_NONE)
         return activity->overlapped;
-    if (own == DEPS_NONE || cross == DEPS_NONE)
-        return own == DEPS_NONE ? cross : own;
-    if (activity->flags & DEPS_NOT_ROOT) /* both are D7 */
-        return deps_ends_later(deps, cross, own) ? cross : own;
-    return deps->activities[cross].end > deps->activities[own].end ? cross : own;
+    if (own == DEPS_NONE || other == DEPS_NONE)
+        return own == DEPS_NONE ? other : own;
+    if (activity->flags & DEPS_NOT_ROOT) /* both are graph edges */
+        return deps_ends_later(deps, other, own) ? other : own;
+    return deps->activities[other].end > deps->activities[own].end ? other : own;
 }
 
 /* A latency that was never seen is not known. */
@@ -81,12 +81,12 @@ static enum deps_reason reason_of_work(const struct deps *deps,
         return DEPS_LAUNCH;
     if (activity->flags & DEPS_NOT_ROOT)
         return DEPS_GRAPH_EDGE;
-    return awaited == activity->stream_pred || activity->overlapped != DEPS_NONE
+    return awaited == activity->own_lane || activity->overlapped != DEPS_NONE
                ? DEPS_STREAM_ORDER
-               : (enum deps_reason)activity->cross_reason;
+               : (enum deps_reason)activity->reason;
 }
 
-/* D9 belongs to the last piece of a wait. */
+/* Only the last piece of a wait is woken. */
 static enum deps_reason reason_of_wait(const struct deps *deps, const struct deps_activity *wait)
 {
     const struct deps_wait *how = deps_wait_of(deps, wait);
@@ -100,8 +100,8 @@ static enum deps_reason reason_of_call(const struct deps *deps, const struct dep
 {
     if (call->kind == DEPS_WAIT)
         return reason_of_wait(deps, call);
-    if (call->cross != DEPS_NONE && deps->activities[call->cross].end > call->begin)
-        return (enum deps_reason)call->cross_reason;
+    if (call->awaited != DEPS_NONE && deps->activities[call->awaited].end > call->begin)
+        return (enum deps_reason)call->reason;
     return DEPS_PROGRAM_ORDER;
 }
 
@@ -166,7 +166,7 @@ uint32_t deps_bound_to(const struct deps *deps, uint32_t index)
     case DEPS_SYNCHRONISATION:
     case DEPS_IN_EFFECT:
     case DEPS_PEER:
-        return activity->cross;
+        return index < deps->host_count ? activity->awaited : activity->other_lane;
     case DEPS_WOKEN:
         return woken_by(deps, activity);
     case DEPS_UNKNOWN:
@@ -192,9 +192,9 @@ static uint64_t waiting_of_work(const struct deps *deps, const struct deps_activ
     blocked_until = deps_arrival(deps, activity, awaited);
     if (deps_has_launch(activity))
         anyway = deps_launch_arrival(deps, activity);
-    if (activity->stream_pred != DEPS_NONE &&
-        deps_arrival(deps, activity, activity->stream_pred) > anyway)
-        anyway = deps_arrival(deps, activity, activity->stream_pred);
+    if (activity->own_lane != DEPS_NONE &&
+        deps_arrival(deps, activity, activity->own_lane) > anyway)
+        anyway = deps_arrival(deps, activity, activity->own_lane);
     return anyway && blocked_until > anyway ? blocked_until - anyway : 0;
 }
 

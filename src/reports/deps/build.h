@@ -3,9 +3,9 @@
  *     count.c   first pass over the file: lanes, how long each is, definitions
  *     read.c    second pass: rows -> activities in their lanes, `sync` rows, names
  *     lanes.c   sorts each lane; calls inside calls become pieces
- *     link.c    in API order: D2 to D6, D8, with streams.c and fronts.c
- *     waits.c   D9: waits outside of CUDA, and how host code is divided
- *     nodes.c   D7: the nodes of graph launches
+ *     link.c    in API order: launches, streams, events, synchronisation; with streams.c, fronts.c
+ *     waits.c   waits outside of CUDA, who woke them, and how host code is divided
+ *     nodes.c   the nodes of graph launches
  *     latency.c shortest latencies
  *     bind.c    what binds each activity
  */
@@ -40,8 +40,8 @@ struct deps_edge {
 
 /* Name and flags by the id of a definition row. */
 struct deps_name_memo {
-    uint32_t name; /* 0: not asked for yet */
-    uint8_t flags; /* enum deps_flag */
+    uint32_t name;  /* 0: not asked for yet */
+    uint16_t flags; /* enum deps_flag */
 };
 
 enum deps_memo_index {

@@ -1,16 +1,16 @@
 /* The event graph of a trace: activities, what each had to wait for, and what bound it.
  *
- * docs/dependency-analysis.md defines every term and number; D1 to D9 and section numbers here
- * refer to that page. Activities stand lane by lane: each thread, then each stream, is one stretch
- * of the array, in order of time.
+ * docs/dependency-analysis.md defines every term, rule and number; numbers in parentheses, such as
+ * (D3), and sections refer to that page. Activities stand lane by lane: each thread, then each
+ * stream, is one stretch of the array, in order of time.
  *
  *     activities   | thread 0: c c c c | thread 1: c c | stream 0: k k k k k | stream 1: k k |
  *     lanes        first, count of each stretch
  *
- * So D1 and the position in a stream need no memory. The other dependencies of an activity are in
- * `stream_pred` (D3) and `cross` (D4, D5, D7; for calls D6, D8): of each kind the one activity that
- * counts. Slack and replay need all of them, so they need fronts of several activities. If
- * deps_options.fronts asks for them, `fronts` holds them.
+ * So program order and the position in a stream need no memory. Of every other kind of dependency
+ * an activity holds the one predecessor that counts. Slack and replay need all predecessors, so
+ * they need fronts of several activities. If deps_options.fronts asks for them, `fronts` holds
+ * them.
  *
  *     deps_load            reads, sorts, links         once a trace
  *     deps_window_*        what to look at             capture ranges, NVTX ranges
@@ -44,7 +44,7 @@ enum deps_kind {
     DEPS_KINDS
 };
 
-/* What bound an activity; the numbers are those of D1 to D10. */
+/* The rules by which an activity has to wait. The page's number of a rule is its value. */
 enum deps_reason {
     DEPS_UNKNOWN,
     DEPS_PROGRAM_ORDER,
@@ -71,44 +71,120 @@ enum deps_part {
     DEPS_DEPENDENCY_LATENCY,
     DEPS_RETURN,
     DEPS_NO_KNOWN_CAUSE,
-    DEPS_PARTS
+    DEPS_PARTS,
+    DEPS_OTHER,  /* all parts together */
+    DEPS_NO_PART /* an activity's own time */
 };
 
 enum deps_flag {
-    DEPS_CONTINUED = 1,      /* a call: a further piece of the call at `launch` */
-    DEPS_CONTINUES = 2,      /* a call: not its last piece */
-    DEPS_NODE = 4,           /* a node of a graph launch */
-    DEPS_NOT_ROOT = 8,       /* a node that depends on others of its launch */
-    DEPS_POLLS = 16,         /* a query inside a polling loop */
-    DEPS_AWAITED = 32,       /* a copy that its own call waits for, if it ends inside the call */
-    DEPS_BLOCKS = 64,        /* a call that synchronises by contract or in effect (D8) */
-    DEPS_SYNCHRONISES = 128, /* a call whose purpose is to wait (D6) */
-    DEPS_STACKED = 32,       /* a call whose stack was taken (as DEPS_AWAITED, of copies only) */
-    DEPS_RESETS = 8, /* a call that ends a context (as DEPS_NOT_ROOT, of device work only) */
-    DEPS_SLEEPS = 4, /* a wait for nobody (as DEPS_NODE, which only device work has) */
-    DEPS_ARRIVES = 1 /* device: a kernel of NCCL until it runs; takes no time (DEPS_TRANSFER;
-                        as DEPS_CONTINUED, which only calls have) */
+    /* of pieces of calls and waits */
+    DEPS_CONTINUED = 1 << 0,    /* not the first piece */
+    DEPS_CONTINUES = 1 << 1,    /* not the last piece */
+    DEPS_SYNCHRONISES = 1 << 2, /* a call whose purpose is to wait */
+    DEPS_BLOCKS = 1 << 3,       /* a call that synchronises by contract or in effect */
+    DEPS_RESETS = 1 << 4,       /* a call that ends a context */
+    DEPS_POLLS = 1 << 5,        /* a query inside a polling loop */
+    DEPS_STACKED = 1 << 6,      /* a call whose stack was taken */
+    DEPS_SLEEPS = 1 << 7,       /* a wait for nobody */
+    /* of work */
+    DEPS_NODE = 1 << 8,     /* a node of a graph launch */
+    DEPS_NOT_ROOT = 1 << 9, /* a node that depends on others of its launch */
+    DEPS_AWAITED = 1 << 10, /* a copy that its own call waits for, if it ends inside the call */
+    DEPS_ARRIVES = 1 << 11  /* of a job: a kernel of NCCL until it runs (DEPS_TRANSFER); its time is
+                               that of waiting for peers */
 };
 
+/* An activity `i`. If its lane is a thread it is a piece of a call or wait, else it is work: of the
+ * device, or a host function that a stream calls.
+ *
+ *     i < host_count     <=>  lane is a thread  <=>  kind is DEPS_CALL or DEPS_WAIT
+ *     begin              <=   end
+ *
+ *   a piece:
+ *     first_of_call        <=   i <= last_of_call; all three are pieces of the same call
+ *     first_of_call < i    <=>  DEPS_CONTINUED
+ *     i < last_of_call     <=>  DEPS_CONTINUES
+ *     awaited            is   work whose end lets the call return; only a last piece has it
+ *     front              :=   all work that the call waits for; `awaited` ends last
+ *
+ *   work:
+ *     launch             is   the first piece of the call with this correlation id
+ *     has_launch         :=   launch is known and not DEPS_NOT_ROOT
+ *     launch_class       is   valid if has_launch
+ *     end(own_lane)      <=   begin; a node's lies in its lane, a stream's order may lead through
+ *                             a graph launch whose nodes ran in other lanes
+ *     begin(overlapped)  <=   begin < end(overlapped); a kernel that began by programmatic launch
+ *     last_awaited       :=   overlapped if known, else the later of own_lane and other_lane
+ *     front              :=   all predecessors but own_lane and overlapped; of a node, all
+ *
+ *   bound (deps_bind; section 3), of a piece:
+ *     DEPS_WOKEN          <=>  the last piece of a wait whose waker is known
+ *     reason              if   end(awaited) > begin
+ *     DEPS_PROGRAM_ORDER  otherwise
+ *   of work:
+ *     DEPS_UNKNOWN        <=>  neither has_launch nor last_awaited
+ *     DEPS_LAUNCH         if   has_launch, nothing overlapped, and the launch arrives last
+ *     DEPS_GRAPH_EDGE     else if DEPS_NOT_ROOT
+ *     DEPS_STREAM_ORDER   else if last_awaited is own_lane or overlapped
+ *     reason              otherwise
+ *
+ * Indexes are DEPS_NONE where there is nothing. */
 struct deps_activity {
     uint64_t begin; /* ns of the recorder's clock */
     uint64_t end;
     uint64_t correlation; /* 0: unknown */
     uint32_t lane;
-    uint32_t name;        /* in deps->names, from 1 */
-    uint32_t launch;      /* device: the launching call's first piece; call: see DEPS_CONTINUED */
-    uint32_t stream_pred; /* device: D3, or D7 in its own lane; call: its last piece */
-    uint32_t cross; /* device: D4, D5, or D7 in another lane; call: D6, D8: what ends last of all */
+    uint32_t name; /* in deps->names, from 1 */
+    union {
+        struct {                    /* a piece */
+            uint32_t first_of_call; /* of its call or wait */
+            uint32_t last_of_call;
+            uint32_t awaited; /* what ends last of all that the call waits for */
+        };
+        struct {                 /* work */
+            uint32_t launch;     /* first piece of the launching call */
+            uint32_t own_lane;   /* predecessor by stream order, or by a graph edge of its lane */
+            uint32_t other_lane; /* predecessor by `reason`, which ends last of these */
+            uint32_t overlapped; /* predecessor in order that still ran when this began */
+            union {
+                uint32_t launch_class; /* in deps->launch_latencies */
+                uint32_t node;         /* its row of `node`, until deps_link */
+            };
+        };
+    };
     uint32_t front; /* a reference to all of them, if asked for (fronts.h) */
-    uint32_t overlapped;   /* device: by D3 or D7 what had begun, but not ended, when this began */
-    uint32_t launch_class; /* device: in launch_latencies (D2) */
-    uint32_t detail; /* kernel: its row of `shape`; copy, wait: in deps->copies, deps->waits; host
-                  function: lane of the thread that ran it; else DEPS_NONE */
-    uint8_t kind;    /* enum deps_kind */
-    uint8_t cross_reason; /* enum deps_reason */
-    uint8_t bound;        /* enum deps_reason */
-    uint8_t flags;        /* enum deps_flag */
+    union {
+        uint32_t shape;  /* kernel: its row of `shape` */
+        uint32_t copy;   /* copy: in deps->copies */
+        uint32_t wait;   /* wait: in deps->waits */
+        uint32_t runner; /* host function: lane of the thread that ran it */
+    };
+    uint16_t flags;     /* enum deps_flag */
+    uint8_t kind;       /* enum deps_kind */
+    uint8_t reason : 4; /* enum deps_reason: the rule of `awaited` or `other_lane` */
+    uint8_t bound : 4;  /* enum deps_reason: the rule that arrived last */
 };
+
+/* A trace has millions of them: one is one cache line. */
+_Static_assert(sizeof(struct deps_activity) == 64, "an activity has 64 bytes");
+_Static_assert(DEPS_REASONS <= 16, "a reason has 4 bits");
+
+/* An activity that knows its times only. */
+static inline struct deps_activity deps_blank(uint64_t begin, uint64_t end, uint64_t correlation)
+{
+    return (struct deps_activity){
+        .begin = begin,
+        .end = end,
+        .correlation = correlation,
+        .launch = DEPS_NONE,     /* or first_of_call, */
+        .own_lane = DEPS_NONE,   /* last_of_call, */
+        .other_lane = DEPS_NONE, /* awaited */
+        .overlapped = DEPS_NONE,
+        .launch_class = DEPS_NONE,
+        .front = DEPS_NONE,
+        .shape = DEPS_NONE, /* or copy, wait, runner */
+    };
+}
 
 /* What only copies have. */
 struct deps_copy {
@@ -218,9 +294,9 @@ struct deps {
     uint32_t thread_count;
     struct mp_intern names;
     struct mp_map launch_classes;          /* class key -> index */
-    struct deps_latency *launch_latencies; /* by launch class (D2) */
+    struct deps_latency *launch_latencies; /* by launch class */
     size_t launch_class_capacity;
-    struct deps_latency latencies[DEPS_CLASSES]; /* by deps_class (D3, D4, D5, D7) */
+    struct deps_latency latencies[DEPS_CLASSES]; /* by deps_class, of all other rules */
     struct deps_fronts *fronts;                  /* NULL unless asked for */
     uint64_t *recorded; /* by activity: its begin before deps_retime; NULL: as it is; owned */
     uint32_t *ranks;    /* of a job, by process: their ranks; NULL: one process; owned. Names begin
@@ -322,7 +398,7 @@ struct deps_step {
     uint32_t activity; /* whose own time it is; DEPS_NONE: time of the part */
     uint32_t lane; /* host code, launch latency, return: the thread; else that of what the time is
                       before; DEPS_NONE: not known */
-    uint8_t part;  /* enum deps_part; host code is not divided */
+    uint8_t part;  /* enum deps_part; host code is not divided; DEPS_NO_PART: an activity's */
 };
 
 struct deps_steps {
@@ -342,8 +418,8 @@ enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint
 /* Waiting time of one activity (a call's piece), ns. */
 uint64_t deps_waiting(const struct deps *deps, const struct deps_activity *activity);
 
-/* What bound the activity: its index, or DEPS_NONE. A call's previous piece for D1, the launching
- * call for D2. */
+/* What bound the activity: its index, or DEPS_NONE. By program order, the previous piece of the
+ * thread; by its launch, the launching call. */
 uint32_t deps_bound_to(const struct deps *deps, uint32_t index);
 
 /* Slack of each activity of the windows, ns, into slack[deps->count]; the others keep their value.

@@ -66,22 +66,11 @@ static bool is_unrecorded(const struct deps_sync *sync)
 static enum mp_status put_unrecorded(struct deps_builder *builder, const struct deps_sync *sync)
 {
     const char *name = awaiting_name(sync->kind);
-    struct deps_activity call = {
-        .begin = sync->begin,
-        .end = sync->end,
-        .correlation = sync->correlation,
-        .lane = sync->thread,
-        .launch = DEPS_NONE,
-        .stream_pred = DEPS_NONE,
-        .cross = DEPS_NONE,
-        .front = DEPS_NONE,
-        .overlapped = DEPS_NONE,
-        .launch_class = DEPS_NONE,
-        .detail = DEPS_NONE,
-        .kind = DEPS_CALL,
-        .flags = DEPS_SYNCHRONISES, /* a loop of queries waits too */
-    };
+    struct deps_activity call = deps_blank(sync->begin, sync->end, sync->correlation);
 
+    call.lane = sync->thread;
+    call.kind = DEPS_CALL;
+    call.flags = DEPS_SYNCHRONISES; /* a loop of queries waits too */
     MP_TRY(deps_intern(builder->deps, name, strlen(name), &call.name));
     deps_put(builder, &call);
     return MP_OK;
@@ -236,12 +225,11 @@ static void add_piece(struct nesting *nesting, uint64_t to, bool is_last)
         piece->end = to > piece->begin ? to : piece->begin;
         if (!is_last)
             piece->flags |= DEPS_CONTINUES;
-        if (!is_first) {
+        if (!is_first)
             piece->flags |= DEPS_CONTINUED;
-            piece->launch = owner->first;
-        }
-        if (is_last) /* D6 and D8 belong to the last piece, which is found from the first */
-            nesting->out[is_first ? nesting->count : owner->first].stream_pred = nesting->count;
+        piece->first_of_call = is_first ? nesting->count : owner->first;
+        if (is_last)
+            nesting->out[piece->first_of_call].last_of_call = nesting->count;
     }
     if (is_first)
         owner->first = nesting->count;
@@ -354,6 +342,8 @@ static enum mp_status cut_into_pieces(struct deps_builder *builder, struct nesti
         nesting->clamped = 0;
         status = cut_calls(deps, calls, nesting);
         deps->counts.clamped += nesting->clamped;
+        for (uint32_t i = 0; i < nesting->count; i++)
+            nesting->out[i].last_of_call = nesting->out[nesting->out[i].first_of_call].last_of_call;
     }
     free(calls);
     return status;
@@ -368,7 +358,7 @@ enum mp_status deps_sort_lanes(struct deps_builder *builder)
     MP_TRY(sort_lanes(deps));
     deps_drop_inner_waits(builder);
     for (uint32_t i = 0; i < deps->host_count; i++)
-        deps->activities[i].stream_pred = i;
+        deps->activities[i].first_of_call = deps->activities[i].last_of_call = i;
     if (!has_nested_calls(deps))
         return MP_OK;
     status = cut_into_pieces(builder, &nesting);

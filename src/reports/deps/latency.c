@@ -27,7 +27,7 @@ static bool was_queued(const struct deps *deps, const struct deps_activity *acti
                        uint64_t awaited)
 {
     const struct deps_activity *call = &deps->activities[activity->launch];
-    const struct deps_activity *last = &deps->activities[call->stream_pred];
+    const struct deps_activity *last = &deps->activities[call->last_of_call];
 
     return deps_call_waits(last) ? call->begin < awaited : last->end <= awaited;
 }

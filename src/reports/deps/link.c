@@ -1,10 +1,11 @@
-/* D2 to D6 and D8: one pass in API order, with what each stream, context and event stands for.
+/* Launches, stream order, events, the default stream and synchronisation (D2 to D6, D8): one pass
+ * in API order, with what each stream, context and event stands for.
  *
  *     correlation id   17  cuLaunchKernel, its kernel     stream's own front = the kernel
  *                      19  cuEventRecord(e, stream)       e = front of the stream
  *                      20  cuStreamWaitEvent(other, e)    other waits for it
- *                      22  cuLaunchKernel in other        D4
- *                      25  cuCtxSynchronize               D6: latest front of the context
+ *                      22  cuLaunchKernel in other        waits for the event
+ *                      25  cuCtxSynchronize               waits for the latest front of the context
  */
 #include "reports/deps/link.h"
 
@@ -32,25 +33,26 @@ struct link {
 
 /* ---- Device work ---- */
 
-/* Adds D4 or D5 to a root. */
-static enum mp_status add_cross(struct deps *deps, uint32_t index, uint32_t reference,
-                                enum deps_reason reason)
+/* Adds what a root waits for because of an event or of the default stream. */
+static enum mp_status add_other_lane(struct deps *deps, uint32_t index, uint32_t reference,
+                                     enum deps_reason reason)
 {
     struct deps_activity *activity = &deps->activities[index];
     uint32_t best = deps_best(deps, reference);
 
     if (best == DEPS_NONE || !deps_accept(deps, index, best))
         return MP_OK;
-    if (activity->cross == DEPS_NONE ||
-        deps->activities[best].end > deps->activities[activity->cross].end) {
-        activity->cross = best;
-        activity->cross_reason = (uint8_t)reason;
+    if (activity->other_lane == DEPS_NONE ||
+        deps->activities[best].end > deps->activities[activity->other_lane].end) {
+        activity->other_lane = best;
+        activity->reason = (uint8_t)reason;
     }
     return deps->fronts ? deps_join(deps, &activity->front, reference) : MP_OK;
 }
 
-/* D3: the launch that stands before `index` in its lane; of a graph launch, the node that ends
- * last. If that launch overlapped with an earlier one, the earlier one may have ended after it.
+/* Stream order: the launch that stands before `index` in its lane; of a graph launch, the node that
+ * ends last. If that launch overlapped with an earlier one, the earlier one may have ended after
+ * it.
  */
 static void add_stream_order(struct link *link, uint32_t index, uint32_t before)
 {
@@ -64,7 +66,7 @@ static void add_stream_order(struct link *link, uint32_t index, uint32_t before)
         deps_ends_later(deps, latest, before))
         before = latest;
     if (deps_order_after(deps, index, before) == DEPS_ORDER_ENDED)
-        activity->stream_pred = before;
+        activity->own_lane = before;
 }
 
 /* The launch before this one in its stream: usually the one before it in the lane. All nodes of the
@@ -130,7 +132,7 @@ static enum mp_status reach_class(struct link *link, const struct deps_activity 
     return MP_OK;
 }
 
-/* D2. */
+/* The launch, if its call begins before the work. */
 static enum mp_status add_launch(struct link *link, uint32_t index, uint32_t call, uint64_t graph)
 {
     struct deps *deps = link->deps;
@@ -158,11 +160,11 @@ static enum mp_status link_root(struct link *link, const struct deps_launch *lau
 
     add_stream_order(link, index, before);
     if (deps->fronts && before != DEPS_NONE && (deps->activities[before].flags & DEPS_NODE) &&
-        deps->activities[index].stream_pred == before)
+        deps->activities[index].own_lane == before)
         MP_TRY(deps_join(deps, &deps->activities[index].front,
                          link->streams.items[launch->lane].graph_front));
-    MP_TRY(add_cross(deps, index, link->streams.items[launch->lane].wait, DEPS_EVENT));
-    MP_TRY(add_cross(deps, index, default_front, DEPS_DEFAULT_STREAM));
+    MP_TRY(add_other_lane(deps, index, link->streams.items[launch->lane].wait, DEPS_EVENT));
+    MP_TRY(add_other_lane(deps, index, default_front, DEPS_DEFAULT_STREAM));
     if (launch->call != DEPS_NONE)
         return add_launch(link, index, launch->call, graph);
     deps->counts.unlaunched++;
@@ -201,12 +203,12 @@ static enum mp_status link_advance(struct link *link, const struct deps_launch *
 static enum mp_status await(struct link *link, uint32_t call, uint32_t reference,
                             enum deps_reason reason);
 
-/* D6 of copies that their own call waited for. */
+/* Synchronisation with copies that their own call waited for. */
 static enum mp_status await_copies(struct link *link, const struct deps_launch *launch)
 {
     struct deps *deps = link->deps;
     uint32_t last =
-        launch->call == DEPS_NONE ? DEPS_NONE : deps->activities[launch->call].stream_pred;
+        launch->call == DEPS_NONE ? DEPS_NONE : deps->activities[launch->call].last_of_call;
 
     for (size_t i = 0; i < launch->count && last != DEPS_NONE; i++) {
         const struct deps_activity *copy = &deps->activities[launch->items[i]];
@@ -232,7 +234,7 @@ static enum mp_status link_graph_launch(struct link *link, const struct deps_lau
     struct deps *deps = link->deps;
     struct deps_stream *stream = &link->streams.items[launch->lane];
     const struct definition_node *node =
-        dense_at(&deps->definitions.nodes, deps->activities[launch->items[0]].front);
+        dense_at(&deps->definitions.nodes, deps->activities[launch->items[0]].node);
     uint64_t graph = node ? node->graph : 0;
     uint32_t first = first_in_lane(deps, launch);
     uint32_t before =
@@ -267,7 +269,6 @@ static enum mp_status link_launch(struct link *link, const struct deps_launch *l
         uint32_t index = launch->items[i];
         struct deps_launch one = {&launch->items[i], 1, launch->call, deps->activities[index].lane};
 
-        deps->activities[index].front = DEPS_NONE; /* a node's number, in a damaged trace */
         MP_TRY(deps_default_front(&link->streams, one.lane, &default_front));
         MP_TRY(link_root(link, &one, index, launch_before(link, index), default_front, 0));
         MP_TRY(link_advance(link, &one, index));
@@ -296,9 +297,9 @@ static enum mp_status await(struct link *link, uint32_t call, uint32_t reference
     if (reason == DEPS_IN_EFFECT && end <= waiting->begin)
         return MP_OK;
     deps->counts.clamped += end > waiting->end;
-    if (waiting->cross == DEPS_NONE || deps_ends_later(deps, best, waiting->cross)) {
-        waiting->cross = best;
-        waiting->cross_reason = (uint8_t)reason;
+    if (waiting->awaited == DEPS_NONE || deps_ends_later(deps, best, waiting->awaited)) {
+        waiting->awaited = best;
+        waiting->reason = (uint8_t)reason;
     }
     return deps->fronts ? deps_join(deps, &waiting->front, reference) : MP_OK;
 }
@@ -307,18 +308,18 @@ static enum mp_status await(struct link *link, uint32_t call, uint32_t reference
 static void await_while_polling(struct deps *deps, const struct deps_sync *sync, uint32_t call)
 {
     const struct deps_lane *lane = &deps->lanes[deps->activities[call].lane];
-    uint32_t last = deps->activities[call].stream_pred;
-    uint32_t awaited = deps->activities[last].cross;
+    uint32_t last = deps->activities[call].last_of_call;
+    uint32_t awaited = deps->activities[last].awaited;
 
     if (awaited == DEPS_NONE || deps->activities[awaited].end > sync->end)
         return;
     for (uint32_t i = last; i-- > lane->first && deps->activities[i].begin >= sync->begin;) {
         struct deps_activity *query = &deps->activities[i];
 
-        if (query->cross != DEPS_NONE || (query->flags & DEPS_CONTINUES))
+        if (query->awaited != DEPS_NONE || (query->flags & DEPS_CONTINUES))
             continue;
-        query->cross = awaited;
-        query->cross_reason = DEPS_SYNCHRONISATION;
+        query->awaited = awaited;
+        query->reason = DEPS_SYNCHRONISATION;
         query->flags |= DEPS_POLLS;
     }
 }
@@ -344,7 +345,7 @@ static enum mp_status link_wait(struct link *link, const struct deps_sync *sync,
         link->thread_contexts[sync->thread] = context;
     if (call == DEPS_NONE)
         return MP_OK;
-    MP_TRY(await(link, deps->activities[call].stream_pred, front, DEPS_SYNCHRONISATION));
+    MP_TRY(await(link, deps->activities[call].last_of_call, front, DEPS_SYNCHRONISATION));
     if (sync->begin < deps->activities[call].begin)
         await_while_polling(deps, sync, call);
     return MP_OK;
@@ -415,14 +416,14 @@ static enum mp_status link_sync(struct link *link, const struct deps_sync *sync,
     }
 }
 
-/* D8, and synchronising calls that have no row in `sync`. */
+/* Calls that synchronise in effect, and synchronising calls that have no row in `sync`. */
 static enum mp_status link_in_effect(struct link *link, uint32_t call)
 {
     const struct deps_activity *activity = &link->deps->activities[call];
     uint32_t front;
 
     MP_TRY(deps_context_front(&link->streams, link->thread_contexts[activity->lane], &front));
-    return await(link, activity->stream_pred, front, DEPS_IN_EFFECT);
+    return await(link, activity->last_of_call, front, DEPS_IN_EFFECT);
 }
 
 /* ---- API order ---- */
@@ -473,7 +474,7 @@ static uint32_t lane_of_launch(const struct link *link, const struct group *grou
 static enum mp_status link_group(struct link *link, const struct group *group)
 {
     struct deps *deps = link->deps;
-    uint8_t flags = group->call == DEPS_NONE ? 0 : deps->activities[group->call].flags;
+    uint16_t flags = group->call == DEPS_NONE ? 0 : deps->activities[group->call].flags;
 
     for (size_t i = 0; i < group->sync_count; i++)
         MP_TRY(link_sync(link, &link->builder->syncs[group->syncs[i] - deps->count], group->call));
@@ -495,7 +496,6 @@ static void link_uncorrelated(struct link *link, uint32_t index)
 
     if (deps_is_call(activity))
         return;
-    activity->front = DEPS_NONE;
     deps->counts.unlaunched++;
     add_stream_order(link, index, launch_before(link, index));
 }

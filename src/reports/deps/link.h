@@ -19,8 +19,8 @@ struct deps_nodes;
 enum mp_status deps_nodes_new(struct deps_builder *builder, struct deps_nodes **nodes);
 void deps_nodes_free(struct deps_nodes *nodes);
 
-/* D7 of a graph launch: marks the nodes that are no roots, and sets *end to the reference for
- * waiting for the whole launch. */
+/* Graph edges of a graph launch: marks the nodes that are no roots, and sets *end to the reference
+ * for waiting for the whole launch. */
 enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
                                const struct deps_launch *launch, uint32_t *end);
 

@@ -27,7 +27,7 @@ static inline bool deps_is_call(const struct deps_activity *activity)
     return activity->kind == DEPS_CALL || activity->kind == DEPS_WAIT;
 }
 
-/* Whether a call waited for device work (D6, D8), so that the path goes on there. */
+/* Whether a call waited for device work, so that the path goes on there. */
 static inline bool deps_call_waits(const struct deps_activity *call)
 {
     return call->bound == DEPS_SYNCHRONISATION || call->bound == DEPS_IN_EFFECT;
@@ -37,7 +37,7 @@ static inline bool deps_call_waits(const struct deps_activity *call)
 static inline const struct deps_wait *deps_wait_of(const struct deps *deps,
                                                    const struct deps_activity *wait)
 {
-    return &deps->waits[wait->detail];
+    return &deps->waits[wait->wait];
 }
 
 /* When what a call or wait waited for was there; 0: it waited for nothing. */
@@ -46,7 +46,7 @@ static inline uint64_t deps_awaited_moment(const struct deps *deps,
 {
     if (call->bound == DEPS_WOKEN)
         return deps_wait_of(deps, call)->woken;
-    return call->cross == DEPS_NONE ? 0 : deps->activities[call->cross].end;
+    return call->awaited == DEPS_NONE ? 0 : deps->activities[call->awaited].end;
 }
 
 /* Whether `a` ends later than `b`, in the order by which fronts choose (section 2). If the ends are
@@ -75,7 +75,8 @@ static inline bool deps_known_well(const struct deps_latency *latency)
     return latency->examples >= DEPS_ENOUGH_EXAMPLES;
 }
 
-/* Whether D2 applies: a call of the trace launched it, and it is not inside a graph launch. */
+/* Whether a launch may bind it: a call of the trace launched it, and it is not inside a graph
+ * launch. */
 static inline bool deps_has_launch(const struct deps_activity *activity)
 {
     return activity->launch != DEPS_NONE && !(activity->flags & DEPS_NOT_ROOT);

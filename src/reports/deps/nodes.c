@@ -1,4 +1,4 @@
-/* D7: what the nodes of a graph launch wait for.
+/* Graph edges (D7): what the nodes of a graph launch wait for.
  *
  * The edges of a graph are read once and become a plan: its nodes, ordered so that each comes after
  * those it depends on. Each launch walks its plan. A node stands for its activity. If it has none
@@ -147,8 +147,8 @@ static void list_successors(const struct deps_nodes *nodes, const struct edge *e
     first[0] = 0;
 }
 
-/* Sorts all nodes of all graphs, each after those it depends on. Left out are roots, and nodes in a
- * circle (a damaged trace). */
+/* Sorts all nodes of all graphs, each after those it depends on. Nodes in a circle, which only a
+ * damaged trace has, are left out. */
 static size_t sort_nodes(struct deps_nodes *nodes, const uint32_t *first,
                          const uint32_t *successors, uint32_t *sorted)
 {
@@ -221,7 +221,7 @@ enum mp_status deps_nodes_new(struct deps_builder *builder, struct deps_nodes **
 
 /* ---- A launch ---- */
 
-/* Adds D7 to a node; `reference` is what one of its predecessors stands for. */
+/* Adds a graph edge to a node; `reference` is what one of its predecessors stands for. */
 static enum mp_status add_edge(struct deps *deps, uint32_t index, uint32_t reference)
 {
     struct deps_activity *activity = &deps->activities[index];
@@ -239,10 +239,10 @@ static enum mp_status add_edge(struct deps *deps, uint32_t index, uint32_t refer
     if (order == DEPS_ORDER_OVERLAPS)
         return MP_OK;
     slot =
-        deps->activities[best].lane == activity->lane ? &activity->stream_pred : &activity->cross;
+        deps->activities[best].lane == activity->lane ? &activity->own_lane : &activity->other_lane;
     if (*slot == DEPS_NONE || deps_ends_later(deps, best, *slot))
         *slot = best;
-    activity->cross_reason = DEPS_GRAPH_EDGE;
+    activity->reason = DEPS_GRAPH_EDGE;
     return deps->fronts ? deps_join(deps, &activity->front, reference) : MP_OK;
 }
 
@@ -291,8 +291,8 @@ static void link_by_lane(struct deps *deps, uint32_t index)
     if (order == DEPS_ORDER_REFUSED)
         return;
     if (order == DEPS_ORDER_ENDED)
-        activity->stream_pred = index - 1;
-    activity->cross_reason = DEPS_GRAPH_EDGE;
+        activity->own_lane = index - 1;
+    activity->reason = DEPS_GRAPH_EDGE;
     activity->flags |= DEPS_NOT_ROOT;
 }
 
@@ -301,7 +301,7 @@ static void link_by_lane(struct deps *deps, uint32_t index)
 static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32_t index)
 {
     const struct definition_node *defined =
-        dense_at(&deps->definitions.nodes, deps->activities[index].front);
+        dense_at(&deps->definitions.nodes, deps->activities[index].node);
     uint32_t found = MP_MAP_ABSENT;
     struct node *node;
 
@@ -319,7 +319,7 @@ static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32
 static struct plan *plan_of(const struct deps_nodes *nodes, const struct deps *deps, uint32_t index)
 {
     const struct definition_node *defined =
-        dense_at(&deps->definitions.nodes, deps->activities[index].front);
+        dense_at(&deps->definitions.nodes, deps->activities[index].node);
     uint32_t plan = defined ? mp_map_get(&nodes->by_graph, defined->graph) : MP_MAP_ABSENT;
 
     return plan == MP_MAP_ABSENT ? NULL : &nodes->plans[plan];
@@ -338,8 +338,6 @@ enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
 
         if (!enter_node(nodes, deps, index))
             MP_TRY(deps_join(deps, end, index));
-        /* So far `front` held the number of the node's definition. */
-        deps->activities[index].front = DEPS_NONE;
         if (!plan) {
             without_edges = true;
             link_by_lane(deps, index);

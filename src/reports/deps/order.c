@@ -53,7 +53,7 @@ static uint32_t predecessor(const struct deps *deps, uint32_t point, uint32_t nu
     case DEPS_POINT_WORK:
         if (number == 0)
             return deps_has_launch(activity) ? activity->launch : DEPS_NONE;
-        found = number == 1   ? activity->stream_pred
+        found = number == 1   ? activity->own_lane
                 : number == 2 ? activity->front
                               : activity->overlapped;
         break;
@@ -65,7 +65,7 @@ static uint32_t predecessor(const struct deps *deps, uint32_t point, uint32_t nu
             return index;
         if (activity->bound == DEPS_WOKEN)
             return deps_waker_point(deps, index);
-        found = activity->flags & DEPS_POLLS ? activity->cross : activity->front;
+        found = activity->flags & DEPS_POLLS ? activity->awaited : activity->front;
         break;
     case DEPS_POINT_FRONT:
     default:

@@ -64,7 +64,7 @@ static inline uint32_t deps_previous_piece(const struct deps *deps, uint32_t pie
     return piece == deps->lanes[deps->activities[piece].lane].first ? DEPS_NONE : piece - 1;
 }
 
-/* The point that a wait with D9 depends on: the end of what its waker did then, or DEPS_NONE. */
+/* The point that a woken wait depends on: the end of what its waker did then, or DEPS_NONE. */
 uint32_t deps_waker_point(const struct deps *deps, uint32_t wait);
 
 /* A call's own time: its remaining time after the wait, ns. */

@@ -74,7 +74,7 @@ static void give_part(struct walk *walk, enum deps_part part, uint64_t until)
 static void give_activity(struct walk *walk, uint32_t index, uint64_t from)
 {
     const struct deps_activity *activity = &walk->deps->activities[index];
-    uint64_t time = go_back(walk, from, index, DEPS_PARTS);
+    uint64_t time = go_back(walk, from, index, DEPS_NO_PART);
 
     walk->result->rows[activity->name].critical += time;
     if (walk->critical)
@@ -128,8 +128,8 @@ static void step_on_thread(struct walk *walk)
         walk->lane = how->waker;
         walk->below = DEPS_NONE;
     } else if (deps_call_waits(call)) {
-        give_part(walk, DEPS_RETURN, deps->activities[call->cross].end);
-        walk->at = call->cross;
+        give_part(walk, DEPS_RETURN, deps->activities[call->awaited].end);
+        walk->at = call->awaited;
     } else {
         give_activity(walk, piece, call->begin);
         walk->below = piece;
@@ -231,9 +231,9 @@ static void add_up_lane(const struct deps *deps, const struct deps_lane *lane,
         else
             row->device_waiting += deps_waiting(deps, activity);
         if (activity->kind == DEPS_COPY)
-            row->calls += deps->copies[activity->detail].count;
+            row->calls += deps->copies[activity->copy].count;
         else
-            row->calls += !(activity->flags & DEPS_CONTINUED);
+            row->calls += !(activity->flags & (DEPS_CONTINUED | DEPS_ARRIVES));
     }
 }
 

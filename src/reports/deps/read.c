@@ -18,7 +18,7 @@ enum mp_status deps_intern(struct deps *deps, const char *name, size_t bytes, ui
 
 /* ---- Names ---- */
 
-/* Functions that synchronise by contract or in effect (D8); a * stands for any ending. */
+/* Functions that synchronise by contract or in effect; a * stands for any ending. */
 static const char *const blocking_calls[] = {
     "cudaFree",
     "cudaFreeHost",
@@ -210,29 +210,16 @@ static bool times_are_good(struct quality *quality, uint64_t start, uint64_t dur
 
 static struct deps_activity blank(uint64_t start, uint64_t duration, uint64_t correlation)
 {
-    return (struct deps_activity){
-        .begin = start,
-        .end = start + duration,
-        .correlation = correlation,
-        .launch = DEPS_NONE,
-        .stream_pred = DEPS_NONE,
-        .cross = DEPS_NONE,
-        .front = DEPS_NONE,
-        .overlapped = DEPS_NONE,
-        .launch_class = DEPS_NONE,
-        .detail = DEPS_NONE,
-    };
+    return deps_blank(start, start + duration, correlation);
 }
 
-/* Device work: `front` holds the row of `node` until the nodes are linked. */
 static enum mp_status add_work(struct deps_builder *builder, struct deps_activity *activity,
                                enum deps_kind kind, uint64_t stream, uint64_t node)
 {
     activity->kind = (uint8_t)kind;
-    if (node) {
+    if (node)
         activity->flags |= DEPS_NODE;
-        activity->front = node < DEPS_NONE ? (uint32_t)node : DEPS_NONE;
-    }
+    activity->node = node && node < DEPS_NONE ? (uint32_t)node : DEPS_NONE;
     activity->lane = mp_map_get(&builder->stream_rows, stream);
     deps_put(builder, activity);
     return MP_OK;
@@ -251,7 +238,7 @@ static enum mp_status take_kernel(void *context, const struct mp_batch *batch, u
     MP_TRY(look_up(builder, DEPS_MEMO_SHAPE, kernel.shape[row], &memo));
     activity.name = memo.name;
     if (kernel.shape[row] < DEPS_NONE)
-        activity.detail = (uint32_t)kernel.shape[row];
+        activity.shape = (uint32_t)kernel.shape[row];
     return add_work(builder, &activity, DEPS_KERNEL, kernel.stream[row], kernel.node[row]);
 }
 
@@ -263,7 +250,7 @@ static bool is_pageable_copy(const struct mp_batch *batch, uint32_t row)
            copy.target[row] == MP_memory_kind_pageable;
 }
 
-/* Whether the call that makes such a copy may have to wait for the copy (D6). */
+/* Whether the call that makes such a copy may have to wait for the copy. */
 static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
 {
     const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
@@ -306,7 +293,7 @@ static enum mp_status take_copy(void *context, const struct mp_batch *batch, uin
         return MP_OK;
     MP_TRY(look_up(builder, DEPS_MEMO_COPY, copy.kind[row], &memo));
     activity.name = memo.name;
-    MP_TRY(add_copy(builder->deps, batch, row, &activity.detail));
+    MP_TRY(add_copy(builder->deps, batch, row, &activity.copy));
     if (is_awaited_copy(batch, row))
         activity.flags |= DEPS_AWAITED;
     return add_work(builder, &activity, DEPS_COPY, copy.stream[row], copy.node[row]);
@@ -374,7 +361,7 @@ static enum mp_status take_host_function(void *context, const struct mp_batch *b
         return MP_OK;
     MP_TRY(look_up(builder, DEPS_MEMO_HOST_FUNCTION, host_function.name[row], &memo));
     activity.name = memo.name;
-    activity.detail = mp_map_get(&builder->thread_lanes, host_function.thread[row]);
+    activity.runner = mp_map_get(&builder->thread_lanes, host_function.thread[row]);
     return add_work(builder, &activity, DEPS_HOST_FUNCTION, host_function.stream[row],
                     host_function.node[row]);
 }
@@ -418,7 +405,7 @@ static enum mp_status take_wait(void *context, const struct mp_batch *batch, uin
     activity.flags = memo.flags;
     activity.kind = DEPS_WAIT;
     activity.lane = mp_map_get(&builder->thread_lanes, waits.thread[row]);
-    activity.detail = (uint32_t)deps->wait_count;
+    activity.wait = (uint32_t)deps->wait_count;
     MP_TRY(mp_reserve((void **)&deps->waits, deps->wait_count, &deps->wait_capacity, sizeof wait));
     deps->waits[deps->wait_count++] = wait;
     deps_put(builder, &activity);

@@ -89,7 +89,7 @@ static bool is_seldom(int part)
 static void add_parts(struct deps_table_rows *rows, const uint64_t ns[DEPS_PARTS], bool split)
 {
     if (!split)
-        add_part(rows, DEPS_PARTS, deps_other(ns));
+        add_part(rows, DEPS_OTHER, deps_other(ns));
     for (int part = 0; split && part < DEPS_PARTS; part++) {
         if (ns[part] || !is_seldom(part))
             add_part(rows, part, ns[part]);

@@ -7,7 +7,7 @@
 struct deps_table_row {
     const char *name; /* owned by the graph, or constant */
     uint32_t id;      /* in deps->names; 0: not an activity but `part` */
-    int part;         /* enum deps_part; DEPS_PARTS: <Other>, all of them */
+    int part;         /* enum deps_part, or DEPS_OTHER */
     struct deps_row numbers;
 };
 
@@ -23,7 +23,7 @@ enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result
 
 void deps_rows_free(struct deps_table_rows *rows);
 
-/* `<host code>`; `<Other>` for DEPS_PARTS. */
+/* `<host code>`; `<Other>` for DEPS_OTHER. */
 const char *deps_part_name(int part);
 
 /* `host_code_ns`. */

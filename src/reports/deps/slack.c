@@ -124,9 +124,9 @@ static void back_from_work(struct backward *backward, uint32_t index)
 
     if (deps_has_launch(activity) && backward->window_of[activity->launch] == window)
         limit(backward, activity->launch, begin - (uint64_t)deps_launch_lag(deps, activity));
-    if (activity->stream_pred != DEPS_NONE)
-        pass_on(backward, activity->stream_pred, begin,
-                deps_lag(deps, activity, activity->stream_pred), window);
+    if (activity->own_lane != DEPS_NONE)
+        pass_on(backward, activity->own_lane, begin, deps_lag(deps, activity, activity->own_lane),
+                window);
     if (activity->overlapped != DEPS_NONE)
         pass_on(backward, activity->overlapped, backward->latest[index],
                 (int64_t)(activity->end - deps->activities[activity->overlapped].end), window);
@@ -158,7 +158,7 @@ static void back_from_end(struct backward *backward, uint32_t index)
 {
     const struct deps *deps = backward->deps;
     const struct deps_activity *call = &deps->activities[index];
-    uint32_t awaited = call->flags & DEPS_POLLS ? call->cross : call->front;
+    uint32_t awaited = call->flags & DEPS_POLLS ? call->awaited : call->front;
     uint64_t shift =
         call->end - cut(backward, index, call->end); /* of a call that the window cuts */
     uint64_t own = deps_own_time(deps, call);

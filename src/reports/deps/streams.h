@@ -1,5 +1,5 @@
 /* The fronts of the streams and contexts of a process while link.c goes through the calls in API
- * order (docs/dependency-analysis.md, section 2), with the rules of the legacy default stream (D5).
+ * order (docs/dependency-analysis.md, section 2), with the rules of the legacy default stream.
  */
 #ifndef MP_REPORTS_DEPS_STREAMS_H
 #define MP_REPORTS_DEPS_STREAMS_H
@@ -47,7 +47,8 @@ void deps_streams_free(struct deps_streams *streams);
 /* Tells the stream's context that the stream's own front has grown. MP_ERR_MEMORY. */
 enum mp_status deps_streams_changed(struct deps_streams *streams, uint32_t lane);
 
-/* What work in the stream has to wait for because of D5: a reference, or DEPS_NONE. */
+/* What work in the stream has to wait for because of the default stream: a reference, or DEPS_NONE.
+ */
 enum mp_status deps_default_front(struct deps_streams *streams, uint32_t lane, uint32_t *front);
 
 /* The front of a stream. */

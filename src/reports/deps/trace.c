@@ -73,13 +73,9 @@ static uint32_t find_window(const struct deps *deps, const struct deps_windows *
     return DEPS_NONE;
 }
 
-static uint32_t first_piece(const struct deps *deps, uint32_t index)
+static uint32_t first_of_call(const struct deps *deps, uint32_t index)
 {
-    const struct deps_activity *activity = &deps->activities[index];
-
-    if (deps_is_call(activity) && activity->flags & DEPS_CONTINUED)
-        return activity->launch;
-    return index;
+    return index < deps->host_count ? deps->activities[index].first_of_call : index;
 }
 
 /* Adds a piece to the entry of its activity. */
@@ -87,7 +83,7 @@ static void add_piece(struct trace_table *table, uint32_t index)
 {
     const struct deps *deps = table->report->deps;
     const struct deps_activity *piece = &deps->activities[index];
-    struct trace_entry *entry = &table->entries[first_piece(deps, index)];
+    struct trace_entry *entry = &table->entries[first_of_call(deps, index)];
 
     entry->own += piece->end - piece->begin;
     entry->critical += table->report->critical[index];
@@ -107,7 +103,7 @@ static void fill_entries(struct trace_table *table)
         if (entry->window != DEPS_NONE)
             near = entry->window;
         add_piece(table, i);
-        if (entry->window != DEPS_NONE && first_piece(deps, i) == i)
+        if (entry->window != DEPS_NONE && first_of_call(deps, i) == i)
             table->order[table->count++] = i;
     }
 }
@@ -175,7 +171,7 @@ static struct trace_row row_of(const struct trace_table *table, uint32_t index)
     const struct deps *deps = report->deps;
     const struct trace_entry *entry = &table->entries[index];
     uint32_t to = deps_bound_to(deps, entry->last);
-    uint32_t target = to == DEPS_NONE ? index : first_piece(deps, to);
+    uint32_t target = to == DEPS_NONE ? index : first_of_call(deps, to);
 
     return (struct trace_row){
         .activity = &deps->activities[index],

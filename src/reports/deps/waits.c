@@ -1,4 +1,4 @@
-/* D9: waits outside of CUDA, who woke them, and how host code between calls is divided
+/* Waits outside of CUDA, who woke them (D9), and how host code between calls is divided
  * (docs/dependency-analysis.md, sections 2 and 5).
  *
  *     waiter   |------------ wait ------------|
@@ -59,8 +59,8 @@ static int compare_host_functions(const void *left, const void *right, void *con
     const struct deps_activity *a = &deps->activities[x];
     const struct deps_activity *b = &deps->activities[y];
 
-    if (a->detail != b->detail)
-        return a->detail < b->detail ? -1 : 1;
+    if (a->runner != b->runner)
+        return a->runner < b->runner ? -1 : 1;
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
     return x < y ? -1 : x > y;
@@ -73,7 +73,7 @@ static enum mp_status list_host_functions(struct deps *deps, struct host_functio
     *functions = (struct host_functions){.deps = deps};
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         if (deps->activities[i].kind != DEPS_HOST_FUNCTION ||
-            deps->activities[i].detail == DEPS_NONE)
+            deps->activities[i].runner == DEPS_NONE)
             continue;
         MP_TRY(mp_reserve((void **)&functions->items, functions->count, &capacity,
                           sizeof *functions->items));
@@ -97,7 +97,7 @@ static uint32_t host_function_at(const struct host_functions *functions, uint32_
     while (count) {
         const struct deps_activity *middle = &activities[functions->items[low + count / 2]];
 
-        if (middle->detail < lane || (middle->detail == lane && middle->begin <= moment)) {
+        if (middle->runner < lane || (middle->runner == lane && middle->begin <= moment)) {
             low += count / 2 + 1;
             count -= count / 2 + 1;
         } else {
@@ -107,7 +107,7 @@ static uint32_t host_function_at(const struct host_functions *functions, uint32_
     if (!low)
         return DEPS_NONE;
     found = &activities[functions->items[low - 1]];
-    return found->detail == lane && found->end >= moment ? functions->items[low - 1] : DEPS_NONE;
+    return found->runner == lane && found->end >= moment ? functions->items[low - 1] : DEPS_NONE;
 }
 
 /* Whether the waker was inside a wait that another thread was still to end. Such a thread wakes

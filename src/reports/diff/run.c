@@ -118,7 +118,7 @@ static enum mp_status item_of(struct naming *naming, const struct deps_activity 
     const struct deps *deps = naming->reading->deps;
 
     if (naming->reading->options->shapes && work->kind == DEPS_KERNEL)
-        return diff_shapes_item(&naming->shapes, naming->samples, work->detail,
+        return diff_shapes_item(&naming->shapes, naming->samples, work->shape,
                                 deps_name(deps, work), item);
     if (!naming->items[work->name])
         MP_TRY(name_item(naming, work, &naming->items[work->name]));
@@ -129,7 +129,7 @@ static enum mp_status item_of(struct naming *naming, const struct deps_activity 
 /* The calls that an activity stands for: a batch of copies is as many. */
 static uint32_t calls_of(const struct deps *deps, const struct deps_activity *work)
 {
-    return work->kind == DEPS_COPY ? deps->copies[work->detail].count : 1;
+    return work->kind == DEPS_COPY ? deps->copies[work->copy].count : 1;
 }
 
 static enum mp_status diff_run_add_up(struct naming *naming, const struct diff_order *order,

@@ -36,11 +36,12 @@ struct likeness {
 
 static uint64_t symbol_of(const struct deps *deps, const struct deps_activity *work)
 {
-    uint64_t what =
-        work->detail == DEPS_NONE || work->kind != DEPS_KERNEL ? work->name : work->detail;
+    uint64_t what = work->name;
 
+    if (work->kind == DEPS_KERNEL && work->shape != DEPS_NONE)
+        what = work->shape;
     if (work->kind == DEPS_COPY)
-        what = deps->copies[work->detail].kind;
+        what = deps->copies[work->copy].kind;
     return mp_mix64(what << 8 | work->kind);
 }
 

@@ -186,7 +186,7 @@ static void assign_calls(struct open *open, uint32_t lane, uint32_t *of)
         const struct deps_activity *piece = &deps->activities[i];
 
         if (piece->flags & DEPS_CONTINUED) {
-            of[i] = of[piece->launch];
+            of[i] = of[piece->first_of_call];
             continue;
         }
         of[i] = own_open(open, &cursor, piece->begin);

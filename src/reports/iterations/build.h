@@ -247,7 +247,7 @@ static inline uint32_t iterations_thread(const struct deps *deps, const struct d
 /* The end of a call. */
 static inline uint64_t iterations_call_end(const struct deps *deps, uint32_t call)
 {
-    return deps->activities[deps->activities[call].stream_pred].end;
+    return deps->activities[deps->activities[call].last_of_call].end;
 }
 
 /* Where an iteration begins whose first work is this one: at the launching call, or at the copies
@@ -275,7 +275,7 @@ static inline uint32_t iterations_piece_at(const struct deps *deps, const struct
 static inline bool iterations_is_copy(const struct deps *deps, const struct deps_activity *work,
                                       unsigned kind)
 {
-    return work->kind == DEPS_COPY && deps->copies[work->detail].kind == kind;
+    return work->kind == DEPS_COPY && deps->copies[work->copy].kind == kind;
 }
 
 /* ---- Idle time, idle.c ---- */

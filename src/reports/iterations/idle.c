@@ -49,12 +49,11 @@ void iterations_idle_free(struct iterations_idle *idle)
 static enum iteration_quantity cause_of(const struct iterations_idle *idle, uint32_t index)
 {
     const struct deps_activity *piece = &idle->deps->activities[index];
-    uint32_t call = piece->flags & DEPS_CONTINUED ? piece->launch : index;
 
     if (piece->flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS))
         return ITERATION_IDLE_SYNC;
     if (idle->copy_names[piece->name] ||
-        (idle->iterations->launched[call] & ITERATIONS_LAUNCHED_AWAITED))
+        (idle->iterations->launched[piece->first_of_call] & ITERATIONS_LAUNCHED_AWAITED))
         return ITERATION_IDLE_COPY;
     return ITERATION_IDLE_LAUNCH;
 }

@@ -118,7 +118,7 @@ static uint32_t symbol(const struct deps_activity *work)
 {
     static const uint32_t named = 1u << 31;
 
-    return work->detail == DEPS_NONE ? named | work->name : work->detail;
+    return work->shape == DEPS_NONE ? named | work->name : work->shape;
 }
 
 /* What a thread did between two of its kernels, as bits above those of the shape's number. */

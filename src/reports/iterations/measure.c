@@ -240,8 +240,8 @@ static void count_work(const struct sweep *sweep, struct iteration_measures *mea
             continue;
         values = measures[sweep->iterations->of[i]].values;
         if (work->kind == DEPS_COPY) {
-            values[ITERATION_COPIES] += deps->copies[work->detail].count;
-            values[ITERATION_BYTES] += deps->copies[work->detail].bytes;
+            values[ITERATION_COPIES] += deps->copies[work->copy].count;
+            values[ITERATION_BYTES] += deps->copies[work->copy].bytes;
         } else if (work->kind != DEPS_SET && work->kind != DEPS_HOST_FUNCTION) {
             values[ITERATION_KERNELS]++;
         }

@@ -1,5 +1,5 @@
-/* D10: a transfer waits for the arrivals that its operation needs. The arrivals of an instance that
- * somebody waits for make one front, which all its waiting transfers share.
+/* A transfer waits for the arrivals that its operation needs (rule peer, D10). The arrivals of an
+ * instance that somebody waits for make one front, which all its waiting transfers share.
  */
 #include "reports/job/inside.h"
 
@@ -49,8 +49,8 @@ enum mp_status job_wait_for_peers(struct job *job)
 
         if (transfer->kind != DEPS_TRANSFER)
             continue;
-        transfer->cross = deps_best(deps, transfer->front);
-        transfer->cross_reason = DEPS_PEER;
+        transfer->other_lane = deps_best(deps, transfer->front);
+        transfer->reason = DEPS_PEER;
     }
     return MP_OK;
 }

@@ -155,34 +155,40 @@ static uint32_t move_awaited(const struct job_part *part, uint32_t reference)
                                              : part->ended[reference - part->deps.host_count];
 }
 
-static uint32_t move_detail(const struct job_part *part, const struct deps_activity *activity)
+/* The numbers that only one kind has. */
+static void move_own(const struct job_part *part, struct deps_activity *activity)
 {
-    if (activity->detail == DEPS_NONE || activity->kind == DEPS_KERNEL)
-        return DEPS_NONE; /* shapes are a trace's own */
-    if (activity->kind == DEPS_COPY)
-        return part->at.copies + activity->detail;
-    if (activity->kind == DEPS_WAIT)
-        return part->at.waits + activity->detail;
-    return activity->kind == DEPS_HOST_FUNCTION ? move_lane(part, activity->detail) : DEPS_NONE;
+    if (activity->kind == DEPS_KERNEL)
+        activity->shape = DEPS_NONE; /* shapes are a trace's own */
+    else if (activity->kind == DEPS_COPY)
+        activity->copy += part->at.copies;
+    else if (activity->kind == DEPS_WAIT)
+        activity->wait += part->at.waits;
+    else if (activity->kind == DEPS_HOST_FUNCTION && activity->runner != DEPS_NONE)
+        activity->runner = move_lane(part, activity->runner);
 }
 
 static enum mp_status move_activity(struct job *job, struct job_part *part, uint32_t index,
                                     struct deps_activity *to)
 {
     const struct deps_activity *from = &part->deps.activities[index];
-    bool call = deps_is_call(from);
 
     *to = *from;
     to->lane = move_lane(part, from->lane);
-    to->launch = move_call(part, from->launch);
-    to->stream_pred =
-        call ? move_call(part, from->stream_pred) : move_awaited(part, from->stream_pred);
-    to->cross = move_awaited(part, from->cross);
     to->front = move_awaited(part, from->front);
-    to->overlapped = move_awaited(part, from->overlapped);
-    to->launch_class =
-        from->launch_class == DEPS_NONE ? DEPS_NONE : part->at.classes + from->launch_class;
-    to->detail = move_detail(part, from);
+    if (deps_is_call(from)) {
+        to->first_of_call = move_call(part, from->first_of_call);
+        to->last_of_call = move_call(part, from->last_of_call);
+        to->awaited = move_awaited(part, from->awaited);
+    } else {
+        to->launch = move_call(part, from->launch);
+        to->own_lane = move_awaited(part, from->own_lane);
+        to->other_lane = move_awaited(part, from->other_lane);
+        to->overlapped = move_awaited(part, from->overlapped);
+        if (deps_has_launch(from))
+            to->launch_class = part->at.classes + from->launch_class;
+    }
+    move_own(part, to);
     return move_name(job, part, &to->name);
 }
 
@@ -284,18 +290,11 @@ static enum mp_status split(struct job *job, const struct job_part *part, uint32
     char name[64];
 
     snprintf(name, sizeof name, "nccl%s", job_function(job, first));
-    *transfer = (struct deps_activity){.begin = job_transfer_begin(job, first, kernel),
-                                       .end = kernel->end,
-                                       .correlation = kernel->correlation,
-                                       .lane = arrival->lane,
-                                       .launch = DEPS_NONE,
-                                       .stream_pred = part->began[at],
-                                       .cross = DEPS_NONE,
-                                       .front = DEPS_NONE,
-                                       .overlapped = DEPS_NONE,
-                                       .launch_class = DEPS_NONE,
-                                       .detail = DEPS_NONE,
-                                       .kind = DEPS_TRANSFER};
+    *transfer =
+        deps_blank(job_transfer_begin(job, first, kernel), kernel->end, kernel->correlation);
+    transfer->lane = arrival->lane;
+    transfer->own_lane = part->began[at];
+    transfer->kind = DEPS_TRANSFER;
     MP_TRY(name_in_job(job, part->rank, name, &transfer->name));
     arrival->end = deps_alone_from(&part->deps, kernel);
     arrival->flags |= DEPS_ARRIVES;

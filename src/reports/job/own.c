@@ -19,7 +19,7 @@ static size_t place_of_arrival(const struct own *own, uint32_t index)
     const struct deps_activity *activities = own->deps->activities;
     size_t at = own->next - 1;
 
-    for (uint32_t i = activities[index].stream_pred + 1; i < index; i++)
+    for (uint32_t i = activities[index].own_lane + 1; i < index; i++)
         at -= activities[i].kind != DEPS_TRANSFER;
     return at;
 }

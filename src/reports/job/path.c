@@ -88,7 +88,7 @@ static enum mp_status step_on_device(struct walk *walk)
         walk->done = true;
         return MP_OK;
     }
-    MP_TRY(add_step(walk, &less->own[index], work->end - alone, index, index, DEPS_PARTS));
+    MP_TRY(add_step(walk, &less->own[index], work->end - alone, index, index, DEPS_NO_PART));
     if (to == DEPS_NONE) {
         walk->done = true;
     } else if (work->bound == DEPS_LAUNCH) {
@@ -128,7 +128,7 @@ static enum mp_status step_on_thread(struct walk *walk)
     walk->before = --piece;
     if (call->bound == DEPS_PROGRAM_ORDER)
         return add_step(walk, &less->within[piece], call->end - call->begin, piece, piece,
-                        DEPS_PARTS);
+                        DEPS_NO_PART);
     MP_TRY(add_step(walk, &less->within[piece],
                     call->end - (deps_awaited_moment(deps, call) < call->end
                                      ? deps_awaited_moment(deps, call)

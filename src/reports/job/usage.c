@@ -89,7 +89,7 @@ static enum mp_status add_work(const struct deps *deps, const struct deps_activi
     if (work->kind != DEPS_TRANSFER)
         return add_use(sweep, window, USE_COMPUTING, work->begin, work->end);
     waiting = is_pair(deps, work) ? USE_WAITING_FOR_STAGE : USE_WAITING;
-    MP_TRY(add_use(sweep, window, waiting, deps->activities[work->stream_pred].end, work->begin));
+    MP_TRY(add_use(sweep, window, waiting, deps->activities[work->own_lane].end, work->begin));
     return add_use(sweep, window, USE_TRANSFER, work->begin, work->end);
 }
 
@@ -147,7 +147,7 @@ static bool is_behind(const struct deps *deps, const struct deps_window *window,
                       const struct deps_activity *work)
 {
     uint64_t begin =
-        work->kind == DEPS_TRANSFER ? deps->activities[work->stream_pred].end : work->begin;
+        work->kind == DEPS_TRANSFER ? deps->activities[work->own_lane].end : work->begin;
 
     return begin >= window->end;
 }

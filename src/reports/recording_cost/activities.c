@@ -66,7 +66,7 @@ static double before_graph(const struct deps *deps, const struct costs *costs,
                            const uint32_t *nodes, const struct deps_activity *work)
 {
     const struct deps_activity *call = &deps->activities[work->launch];
-    double length = (double)(deps->activities[call->stream_pred].end - call->begin);
+    double length = (double)(deps->activities[call->last_of_call].end - call->begin);
     double lag = work->begin > call->begin ? (double)(work->begin - call->begin) : 0;
     double share = lag < length ? lag / length : 1;
 

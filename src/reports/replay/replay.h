@@ -54,11 +54,11 @@ enum deps_edit {
     DEPS_EDIT_NO_TIME = 1, /* work, or a call's own time, takes no time */
     DEPS_EDIT_SCALED =
         2, /* work, or a call's own time, is multiplied by the factor of deps_edits */
-    DEPS_EDIT_NO_WAIT = 4,    /* a call: waits for nothing (D6, D8) */
+    DEPS_EDIT_NO_WAIT = 4,    /* a call: waits for no work: no synchronisation */
     DEPS_EDIT_NO_HOST = 8,    /* a call: the host code before it is removed, except host_kept */
-    DEPS_EDIT_NO_LAUNCH = 16, /* work: the lag of D2 is 0, */
-    DEPS_EDIT_NO_GAP = 32,    /* those of D3, D4, D5, D7 are 0, */
-    DEPS_EDIT_NO_CROSS = 64   /* D4, D5 and D7 of other lanes do not apply */
+    DEPS_EDIT_NO_LAUNCH = 16, /* work: the lag of its launch is 0, */
+    DEPS_EDIT_NO_GAP = 32,    /* the lags of its predecessors are 0, */
+    DEPS_EDIT_NO_CROSS = 64   /* predecessors in other lanes do not count */
 };
 
 struct deps_edits {
@@ -73,7 +73,7 @@ struct deps_edits {
 
 /* How much shorter something is in every run, ns, by activity. Of a piece `before` is host code
  * before it, and `within` its own time or, if it waits, its return. Of work `before` is the lag of
- * its launch, `within` the lag of D3, D4, D5 and D7, and `own` its time. Nothing gets shorter than
+ * its launch, `within` the lag of its predecessors, and `own` its time. Nothing gets shorter than
  * 0. */
 struct deps_less {
     uint32_t *before; /* all owned */

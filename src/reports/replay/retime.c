@@ -77,7 +77,7 @@ static void find_wakes(struct retiming *retiming)
             woken = replay_wake_moment(retiming->replay, i);
         else if (woken)
             woken += retiming->activities[i].begin - wait->begin;
-        retiming->woken[wait->detail] = woken;
+        retiming->woken[wait->wait] = woken;
     }
 }
 
@@ -145,9 +145,11 @@ static void choose_last(struct deps *deps)
         best = deps_best(deps, activity->front);
         if (!deps_is_call(activity) && activity->flags & DEPS_NOT_ROOT &&
             deps->activities[best].lane == activity->lane)
-            activity->stream_pred = best;
+            activity->own_lane = best;
+        else if (!deps_is_call(activity))
+            activity->other_lane = best;
         else
-            activity->cross = best;
+            activity->awaited = best;
     }
 }
 

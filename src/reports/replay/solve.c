@@ -147,9 +147,9 @@ static uint64_t begin_of_work(const struct replay *replay, uint32_t index)
         not_before(&begin, replay->moments[activity->launch], launch_lag(replay, index),
                    is_edited(replay, index, DEPS_EDIT_NO_LAUNCH),
                    latency_change(replay, index, DEPS_LAUNCH_LATENCY));
-    if (activity->stream_pred != DEPS_NONE)
-        not_before(&begin, moment_of(replay, activity->stream_pred),
-                   order_lag(replay, index, activity->stream_pred), no_gap,
+    if (activity->own_lane != DEPS_NONE)
+        not_before(&begin, moment_of(replay, activity->own_lane),
+                   order_lag(replay, index, activity->own_lane), no_gap,
                    latency_change(replay, index, node ? DEPS_DEPENDENCY_LATENCY : DEPS_STREAM_GAP));
     if (activity->overlapped != DEPS_NONE &&
         (deps->activities[activity->overlapped].lane == activity->lane ||
@@ -226,7 +226,7 @@ static uint64_t end_of_call(const struct replay *replay, uint32_t index)
 {
     const struct deps *deps = replay->deps;
     const struct deps_activity *call = &deps->activities[index];
-    uint32_t awaited = call->flags & DEPS_POLLS ? call->cross : call->front;
+    uint32_t awaited = call->flags & DEPS_POLLS ? call->awaited : call->front;
     bool woken = call->bound == DEPS_WOKEN;
     uint64_t own = new_time(replay, index, less_within(replay, index, deps_own_time(deps, call)));
     uint64_t end = replay->moments[index];

@@ -47,8 +47,8 @@ static void expect_same_without_fronts(void)
     for (uint32_t i = 0; i < plain.count; i++) {
         assert_int_equal(plain.activities[i].bound, scene.deps.activities[i].bound);
         assert_int_equal(deps_bound_to(&plain, i), deps_bound_to(&scene.deps, i));
-        assert_int_equal(plain.activities[i].cross, scene.deps.activities[i].cross);
-        assert_int_equal(plain.activities[i].stream_pred, scene.deps.activities[i].stream_pred);
+        assert_int_equal(plain.activities[i].other_lane, scene.deps.activities[i].other_lane);
+        assert_int_equal(plain.activities[i].own_lane, scene.deps.activities[i].own_lane);
     }
     assert_memory_equal(&plain.counts, &scene.deps.counts, sizeof plain.counts);
     deps_free(&plain);

@@ -232,8 +232,8 @@ static void roots_wait_for_events(void **state)
     scene_load();
     /* a: launched 15 + 50, but not after its begin, 52; k's end 50 + 2: equal, so the launch. */
     assert_string_equal(bound("a"), "launch cudaGraphLaunch#5");
-    assert_int_equal(scene.deps.activities[find("a")].cross, find("k"));
-    assert_int_equal(scene.deps.activities[find("b")].cross, DEPS_NONE);
+    assert_int_equal(scene.deps.activities[find("a")].other_lane, find("k"));
+    assert_int_equal(scene.deps.activities[find("b")].other_lane, DEPS_NONE);
     scene_end(SOUND);
 }
 

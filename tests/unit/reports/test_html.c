@@ -374,7 +374,7 @@ static void expect_event(uint32_t i)
     assert_int_equal(decoded[i].critical, critical[event->activity]);
     assert_int_equal(decoded[i].waiting, deps_waiting(&scene.deps, activity));
     assert_int_equal(decoded[i].bound, bound_event == TIMELINE_NONE ? -1 : (int64_t)bound_event);
-    if (activity->kind != DEPS_CALL && activity->launch != DEPS_NONE)
+    if (!deps_is_call(activity) && activity->launch != DEPS_NONE)
         assert_int_equal(decoded[i].launch,
                          timeline_event_of(&line, &scene.deps, activity->launch));
     else
