@@ -6,7 +6,6 @@
 
 #include "reports/advise/advise.h"
 #include "reports/deps/deps.h"
-#include "reports/deps/paths.h"
 #include "reports/iterations/iterations.h"
 #include "reports/replay/replay.h"
 

@@ -3,11 +3,10 @@
  *     count.c   first pass over the file: lanes, how long each is, definitions
  *     read.c    second pass: rows -> activities in their lanes, `sync` rows, names
  *     lanes.c   sorts each lane; calls inside calls become pieces
- *     link.c    in API order: launches, streams, events, synchronisation; with streams.c, fronts.c
+ *     link.c    in API order: launches, streams, events, synchronisation; with fronts.c
  *     waits.c   waits outside of CUDA, who woke them, and how host code is divided
  *     nodes.c   the nodes of graph launches
- *     latency.c shortest latencies
- *     bind.c    what binds each activity
+ *     bind.c    shortest latencies, and what binds each activity
  */
 #ifndef MP_REPORTS_DEPS_BUILD_H
 #define MP_REPORTS_DEPS_BUILD_H
@@ -15,7 +14,6 @@
 #include "base/data/reserve.h"
 #include "profile/dense.h"
 #include "reports/deps/deps.h"
-#include "reports/deps/fronts.h"
 
 /* A row of `sync`. */
 struct deps_sync {
@@ -107,10 +105,95 @@ enum mp_status deps_measure(struct deps *deps);
 void deps_bind_calls(struct deps *deps);
 void deps_bind_work(struct deps *deps);
 
-/* Shortest latencies, and what binds each activity, by the times that they have now. MP_ERR_MEMORY.
- */
-enum mp_status deps_bind(struct deps *deps);
-
 void deps_builder_free(struct deps_builder *builder);
+
+/* ---- Fronts of streams and contexts, fronts.c ---- */
+
+enum deps_role { DEPS_ROLE_BLOCKING, DEPS_ROLE_NON_BLOCKING, DEPS_ROLE_DEFAULT };
+
+struct deps_stream {
+    uint32_t own;    /* reference to what was launched in the stream, or waited for by the stream */
+    uint32_t wait;   /* the part of `own` that was waited for since the last launch */
+    uint32_t latest; /* of what was launched in it, the activity that ends last */
+    uint32_t graph_last;        /* of its last graph launch, the node that ends last, */
+    uint32_t graph_front;       /* and all nodes that no other node waits for */
+    uint64_t graph_correlation; /* and that launch */
+    uint32_t context;
+    uint8_t role;
+    bool in_changed; /* stands in its context's list */
+};
+
+struct deps_context {
+    uint64_t id;
+    uint32_t default_lane; /* DEPS_NONE: not seen */
+    uint32_t blocking;     /* front of all blocking streams, up to the changed ones */
+    uint32_t all;          /* front of all streams, likewise */
+    uint32_t
+        *changed; /* lanes whose own front is not yet joined into `blocking` and `all`; owned */
+    size_t changed_count, changed_capacity;
+};
+
+struct deps_streams {
+    struct deps *deps;
+    struct deps_stream *items; /* by lane; owned */
+    struct deps_context *contexts;
+    size_t context_count, context_capacity;
+    struct mp_map context_index; /* CUPTI's id -> contexts[] */
+};
+
+/* Sets up all streams of builder->deps. MP_ERR_MEMORY. deps_streams_free gives them back either
+ * way.
+ */
+enum mp_status deps_streams_init(struct deps_streams *streams, const struct deps_builder *builder);
+void deps_streams_free(struct deps_streams *streams);
+
+/* Tells the stream's context that the stream's own front has grown. MP_ERR_MEMORY. */
+enum mp_status deps_streams_changed(struct deps_streams *streams, uint32_t lane);
+
+/* What work in the stream has to wait for because of the default stream: a reference, or DEPS_NONE.
+ */
+enum mp_status deps_default_front(struct deps_streams *streams, uint32_t lane, uint32_t *front);
+
+/* The front of a stream. */
+enum mp_status deps_stream_front(struct deps_streams *streams, uint32_t lane, uint32_t *front);
+
+/* The latest front of a context, by its index; DEPS_NONE: of all contexts. */
+enum mp_status deps_context_front(struct deps_streams *streams, uint32_t context, uint32_t *front);
+
+/* Index of CUPTI's context id; DEPS_NONE when it has no streams. */
+uint32_t deps_context_index(const struct deps_streams *streams, uint64_t id);
+
+/* ---- Linking, link.c and nodes.c ---- */
+
+/* All device activities of one correlation id, in API order. */
+struct deps_launch {
+    const uint32_t *items; /* activities */
+    size_t count;
+    uint32_t call; /* first piece of the launching call, or DEPS_NONE */
+    uint32_t lane; /* the stream it was launched on */
+};
+
+struct deps_nodes;
+
+/* Reads the edges into plans. MP_ERR_MEMORY. deps_nodes_free gives *nodes back. */
+enum mp_status deps_nodes_new(struct deps_builder *builder, struct deps_nodes **nodes);
+void deps_nodes_free(struct deps_nodes *nodes);
+
+/* Graph edges of a graph launch: marks the nodes that are no roots, and sets *end to the reference
+ * for waiting for the whole launch. */
+enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
+                               const struct deps_launch *launch, uint32_t *end);
+
+/* Whether an activity can have waited for one of another stream (section 2, tolerance); counts
+ * clamped and contradicted dependencies. */
+bool deps_accept(struct deps *deps, uint32_t activity, uint32_t awaited);
+
+/* Of the activity ahead of another one in its stream or graph. */
+enum deps_order_kind {
+    DEPS_ORDER_ENDED,    /* it had ended */
+    DEPS_ORDER_OVERLAPS, /* it had begun: noted in the activity's `overlapped` */
+    DEPS_ORDER_REFUSED   /* it began later: counted as contradicted */
+};
+enum deps_order_kind deps_order_after(struct deps *deps, uint32_t activity, uint32_t awaited);
 
 #endif

@@ -13,7 +13,6 @@
 #include "cli/trace_args.h"
 #include "reports/common/iterations_by.h"
 #include "reports/deps/deps.h"
-#include "reports/deps/paths.h"
 #include "reports/deps/print.h"
 #include "reports/ranks/load.h"
 #include "reports/replay/replay.h"

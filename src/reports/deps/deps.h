@@ -25,6 +25,7 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
+#include "profile/common/statistics.h"
 #include "profile/definitions.h"
 #include "profile/quality.h"
 #include "profile/ranges.h"
@@ -407,13 +408,38 @@ struct deps_steps {
 };
 
 /* The window's path, step by step: times of an activity or part add up to what deps_path says.
- * MP_ERR_MEMORY. On success free(steps->items) is due. */
+ * MP_ERR_MEMORY. On success the caller frees steps->items. */
 enum mp_status deps_path_steps(const struct deps *deps, const struct deps_window *window,
                                struct deps_steps *steps);
 
 /* The path from the moment `begin` to the begin of an activity of the device, in the same way. */
 enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint64_t begin,
                                 struct deps_steps *steps);
+
+/* ---- The paths of many windows ---- */
+
+/* Windows of one kind, such as iterations. Statistics are over all of them, times in ns. */
+struct deps_iterations {
+    struct statistics window;    /* length of the windows */
+    struct statistics *critical; /* by name id; owned */
+    struct statistics *waiting;  /* by name id: calls and device work; owned */
+    struct statistics parts[DEPS_PARTS];
+    struct deps_result total; /* of all windows */
+    uint32_t *by_length;      /* windows' indexes, slowest first; owned */
+    uint32_t median;          /* index of the window at P50 */
+};
+
+/* MP_ERR_MEMORY. deps_iterations_free gives it back. */
+enum mp_status deps_iterations_build(const struct deps *deps, const struct deps_windows *windows,
+                                     struct deps_iterations *iterations);
+
+void deps_iterations_free(struct deps_iterations *iterations);
+
+/* ---- Activities ---- */
+
+/* Finds the shortest latencies and what binds each activity, by the times and predecessors that
+ * they have now: for those who have changed them. MP_ERR_MEMORY. */
+enum mp_status deps_bind(struct deps *deps);
 
 /* Waiting time of one activity (a call's piece), ns. */
 uint64_t deps_waiting(const struct deps *deps, const struct deps_activity *activity);
@@ -427,7 +453,7 @@ uint32_t deps_bound_to(const struct deps *deps, uint32_t index);
 enum mp_status deps_slack(const struct deps *deps, const struct deps_windows *windows,
                           uint64_t *slack);
 
-/* The rest of what this family shows to others. */
+/* The rest of what this folder shows to others. */
 #include "reports/deps/lookup.h"
 
 #endif

@@ -7,12 +7,11 @@
  *                      22  cuLaunchKernel in other        waits for the event
  *                      25  cuCtxSynchronize               waits for the latest front of the context
  */
-#include "reports/deps/link.h"
+#include "reports/deps/build.h"
 
 #include <stdlib.h>
 
 #include "base/data/sort.h"
-#include "reports/deps/streams.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

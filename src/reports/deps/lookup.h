@@ -1,12 +1,63 @@
-/* Questions about an activity of a finished event graph: its launch, when its dependencies arrive,
- * which activity of a lane comes next. Section numbers are those of docs/dependency-analysis.md.
- * All functions only read; threads may share a struct deps.
+/* Questions about a finished event graph: what a reference stands for, when the dependencies of an
+ * activity arrive, which activity of a lane comes next, and the points that slack and replay solve.
+ * Section numbers are those of docs/dependency-analysis.md. All functions only read, except
+ * deps_join: threads may share a struct deps.
  */
 #ifndef MP_REPORTS_DEPS_LOOKUP_H
 #define MP_REPORTS_DEPS_LOOKUP_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
 #include "reports/deps/deps.h"
-#include "reports/deps/fronts.h"
+
+/* ---- References ---- */
+
+/* Fronts: what later work has to wait for (docs/dependency-analysis.md, section 2).
+ *
+ * A reference is an activity, or a front of several activities. For the critical path only the
+ * activity that ends last matters, and joining two references keeps that one. Slack and replay need
+ * the others too: then a join makes a front of the two references.
+ *
+ *     activity 17 ──┐
+ *                   ├── front 0 ──┐
+ *     activity 23 ──┘             ├── front 1      best(front 1): the last end of 17, 23, 31
+ *     activity 31 ────────────────┘
+ */
+#define DEPS_FRONT_BIT 0x80000000u
+
+struct deps_front {
+    uint32_t left; /* references */
+    uint32_t right;
+    uint32_t best; /* activity */
+};
+
+struct deps_fronts {
+    struct deps_front *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Whether a reference stands for a front, not for an activity. */
+static inline bool deps_is_front(uint32_t reference)
+{
+    return reference != UINT32_MAX && (reference & DEPS_FRONT_BIT);
+}
+
+static inline uint32_t deps_front_index(uint32_t reference)
+{
+    return reference & ~DEPS_FRONT_BIT;
+}
+
+/* The activity of a reference that ends last; DEPS_NONE of none. */
+uint32_t deps_best(const struct deps *deps, uint32_t reference);
+
+/* Makes *into a reference that stands for both references. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status deps_join(struct deps *deps, uint32_t *into, uint32_t other);
+
+/* ---- An activity ---- */
 
 /* When an activity began, in the run that was recorded. */
 static inline uint64_t deps_recorded_begin(const struct deps *deps,
@@ -145,5 +196,74 @@ uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *w
 /* Adds the host code of a thread between two moments to the parts that its stretches say. */
 void deps_divide_host_code(const struct deps *deps, uint32_t lane, uint64_t begin, uint64_t end,
                            uint64_t parts[DEPS_PARTS]);
+
+/* ---- Points ---- */
+
+/* The points of the event graph, ordered so that each comes after all points that it depends on.
+ *
+ * A device activity is one point: its end follows from its begin. A call is two points, because its
+ * end may wait for work that the call itself launched, and that work depends on the call's begin. A
+ * front is one point.
+ *
+ *     0 .. count-1                       activities; a call's number stands for its begin
+ *     count .. count+host_count-1        ends of calls
+ *     count+host_count ..                fronts
+ */
+struct deps_order {
+    uint32_t *points; /* owned */
+    uint32_t count;
+};
+
+/* Needs deps_options.fronts. A sound trace has no circular dependencies; if a trace has, they are
+ * taken in some order. MP_ERR_MEMORY. */
+enum mp_status deps_order_new(const struct deps *deps, struct deps_order *order);
+void deps_order_free(struct deps_order *order);
+
+static inline uint32_t deps_end_point(const struct deps *deps, uint32_t activity)
+{
+    return deps_is_call(&deps->activities[activity]) ? deps->count + activity : activity;
+}
+
+/* The point of a reference. */
+static inline uint32_t deps_point(const struct deps *deps, uint32_t reference)
+{
+    return deps_is_front(reference) ? deps->count + deps->host_count + deps_front_index(reference)
+                                    : reference;
+}
+
+static inline uint32_t deps_point_count(const struct deps *deps)
+{
+    return deps->count + deps->host_count + (uint32_t)deps->fronts->count;
+}
+
+/* What a point is. */
+enum deps_point_kind { DEPS_POINT_WORK, DEPS_POINT_BEGIN, DEPS_POINT_END, DEPS_POINT_FRONT };
+
+static inline enum deps_point_kind deps_point_kind(const struct deps *deps, uint32_t point,
+                                                   uint32_t *index)
+{
+    *index = point;
+    if (point < deps->host_count)
+        return DEPS_POINT_BEGIN;
+    if (point < deps->count)
+        return DEPS_POINT_WORK;
+    *index = point - deps->count;
+    if (*index < deps->host_count)
+        return DEPS_POINT_END;
+    *index -= deps->host_count;
+    return DEPS_POINT_FRONT;
+}
+
+/* The piece before this one in its thread; DEPS_NONE. */
+static inline uint32_t deps_previous_piece(const struct deps *deps, uint32_t piece)
+{
+    return piece == deps->lanes[deps->activities[piece].lane].first ? DEPS_NONE : piece - 1;
+}
+
+/* The point that a woken wait depends on: the end of what its waker did then, or DEPS_NONE. */
+uint32_t deps_waker_point(const struct deps *deps, uint32_t wait);
+
+/* A call's own time: its remaining time after the wait, ns. */
+uint64_t deps_own_time(const struct deps *deps, const struct deps_activity *call);
 
 #endif

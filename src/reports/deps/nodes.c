@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/data/hash.h"
-#include "reports/deps/link.h"
+#include "reports/deps/build.h"
 
 #include "base/poison.h"
 

@@ -1,9 +1,11 @@
 /* An order of all points in which each comes after everything it depends on. It walks depth first
  * with a stack of its own, since chains are as long as a trace.
  */
-#include "reports/deps/order.h"
+#include "reports/deps/lookup.h"
 
 #include <stdlib.h>
+
+#include "base/data/reserve.h"
 
 #include "base/poison.h"
 

@@ -1,11 +1,16 @@
-/* nvprof's dependency analysis: the table of names, the order of the sections, and the JSON
- * document around all of them.
+/* The dependency analysis: the order of its sections, the JSON document around all of them, and the
+ * lines that say what the numbers rest on.
  */
 #include "reports/deps/print.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+
+#include "base/text/foreign.h"
+#include "base/text/units.h"
 #include "profile/ranges.h"
+#include "reports/common/host_code.h"
 #include "reports/common/quality.h"
-#include "reports/deps/rows.h"
 #include "reports/deps/sections.h"
 
 #include "base/poison.h"
@@ -13,72 +18,232 @@
 /* Containers that have each item on its own line: the document and its arrays. */
 #define JSON_LINES 2
 
-/* nvprof 11's columns and widths. */
+/* ---- Lines and keys that several sections print ---- */
+
+void print_deps_title(const struct report_out *out, const struct deps_report *report,
+                      const char *format, ...)
+{
+    va_list arguments;
+
+    if (!report_has_titles(out))
+        return;
+    print_prefix(out, report->trace);
+    va_start(arguments, format);
+    foreign_print(out->file, format, arguments);
+    va_end(arguments);
+    fputc('\n', out->file);
+}
+
+void json_deps_window(struct json_writer *json, const struct deps_report *report,
+                      const struct deps_window *window)
+{
+    if (report->iterations)
+        JSON_FACTS(json, FACT("iteration", window->id));
+    JSON_FACTS(json, FACT_IF("range", window->range, window->range->id));
+}
+
+const char *deps_kind_name(unsigned kind)
+{
+    static const char *const names[DEPS_KINDS] = {
+        [DEPS_CALL] = "call", [DEPS_KERNEL] = "kernel",     [DEPS_COPY] = "copy",
+        [DEPS_SET] = "set",   [DEPS_GRAPH] = "graph",       [DEPS_HOST_FUNCTION] = "host function",
+        [DEPS_WAIT] = "wait", [DEPS_TRANSFER] = "transfer",
+    };
+
+    return names[kind];
+}
+
+void print_deps_host(const struct report_out *out, const struct deps_report *report)
+{
+    bool mean = report->iterations != NULL;
+    const struct host_code host = {
+        .trace = report->trace,
+        .gaps = report->gaps,
+        .title = mean ? "Host code on the path of an iteration" : "Host code on the critical path",
+        .iterations = mean ? report->windows->count : 0,
+    };
+
+    print_host_code(out, &host);
+}
+
+void json_deps_host(struct json_writer *json, const struct deps_report *report)
+{
+    const struct host_code host = {.gaps = report->gaps};
+
+    json_host_code(json, &host);
+}
+
+#define STEP_BYTES 512
+
+/* ---- --parts ---- */
+
 static const struct report_column columns[] = {
-    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16, .share = true},
-    {.title = "Critical path",
-     .key = "critical_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 13,
-     .decimals = true},
-    {.title = "Waiting time",
-     .key = "waiting_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 12,
-     .decimals = true,
-     .share = true},
-    {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4},
+    {.title = "Shortest", .key = "shortest_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "P90", .key = "p90_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "Examples", .key = "examples", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "Step", .key = "step", .kind = REPORT_CELL_TEXT, .width = 4},
 };
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
-/* ---- The table of names ---- */
-
-/* Passes every row to report_row or report_measure. */
-static void deps_each_row(struct report_table *table, const struct deps_table_rows *rows,
-                          uint64_t window,
-                          void (*take)(struct report_table *, const struct report_cell *))
+/* "cuLaunchKernel to kernel", "stream to copy", "node to kernel". */
+static const char *step_of(const struct deps *deps, const struct deps_latency *latency,
+                           char buffer[STEP_BYTES])
 {
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct deps_table_row *row = &rows->items[i];
-        double percent = deps_percent((double)row->numbers.critical, (double)window);
-        struct report_cell cells[COLUMN_COUNT] = {
-            report_real_cell(percent), report_number_cell(row->numbers.critical),
-            report_number_cell(deps_row_waiting(&row->numbers)), report_text_cell(row->name)};
-        take(table, cells);
+    static const char *const places[] = {"stream", "stream to first node:", "node"};
+    const char *call = mp_intern_get(&deps->names, latency->call, NULL);
+
+    if (!latency->call)
+        snprintf(buffer, STEP_BYTES, "%s to %s", places[latency->place],
+                 deps_kind_name(latency->kind));
+    else if (latency->place)
+        snprintf(buffer, STEP_BYTES, "%s to first %s of graph %" PRIu64, call,
+                 deps_kind_name(latency->kind), latency->graph);
+    else
+        snprintf(buffer, STEP_BYTES, "%s to %s", call,
+                 latency->work ? mp_intern_get(&deps->names, latency->work, NULL)
+                               : deps_kind_name(latency->kind));
+    return buffer;
+}
+
+/* Passes each class of which the trace has an example to report_row or report_measure. */
+static void each_latency(struct report_table *table, const struct deps *deps,
+                         void (*take)(struct report_table *, const struct report_cell *))
+{
+    for (uint32_t i = 0; i < deps->launch_classes.count + DEPS_CLASSES; i++) {
+        const struct deps_latency *latency = i < deps->launch_classes.count
+                                                 ? &deps->launch_latencies[i]
+                                                 : &deps->latencies[i - deps->launch_classes.count];
+        char step[STEP_BYTES];
+
+        if (latency->examples) {
+            struct report_cell cells[COLUMN_COUNT] = {
+                report_number_cell(latency->shortest), report_number_cell(latency->p50),
+                report_number_cell(latency->p90), report_number_cell(latency->examples),
+                report_text_cell(step_of(deps, latency, step))};
+
+            take(table, cells);
+        }
     }
 }
 
-static enum mp_status print_names(const struct report_out *out, const struct deps_report *report)
+void print_deps_latencies(const struct report_out *out, const struct deps_report *report)
 {
     struct report_table table;
-    struct deps_table_rows rows;
 
-    if (report->thread)
-        print_deps_title(out, report, "Dependency Analysis of thread '%s':", report->thread);
-    else
-        print_deps_title(out, report, "Dependency Analysis:");
-    if (!report->deps->count) {
-        print_csv_prefix(out, report->trace);
-        fputs("No activities were profiled.\n", out->file);
-        if (report_has_titles(out))
-            return MP_OK;
-    }
-    MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
+    print_deps_title(out, report,
+                     "Shortest latency of each kind of step: P10 of at least %d examples, else the "
+                     "least.",
+                     DEPS_ENOUGH_EXAMPLES);
     report_begin(&table, out, columns, COLUMN_COUNT);
+    table.name = "latencies";
     if (out->format == REPORT_CSV)
-        deps_each_row(&table, &rows, report->result->window, report_measure);
+        each_latency(&table, report->deps, report_measure);
     report_header(&table);
-    deps_each_row(&table, &rows, report->result->window, report_row);
+    each_latency(&table, report->deps, report_row);
     report_end(&table);
-    deps_rows_free(&rows);
-    if (report->job)
-        print_job_ranks(out, report->job);
-    if (report->parts) {
-        print_deps_host(out, report);
-        print_deps_latencies(out, report);
-    }
-    return MP_OK;
+}
+
+void json_deps_latencies(struct json_writer *json, const struct deps_report *report)
+{
+    struct report_table table;
+
+    json_open_array(json);
+    report_begin_json(&table, json, columns, COLUMN_COUNT);
+    each_latency(&table, report->deps, report_row);
+    report_end(&table);
+    json_close_array(json);
+}
+
+/* ---- The first and the last lines: how far the path can be trusted ---- */
+
+#define MAX_DOUBTFUL 2.0 /* percent */
+
+static double doubtful_percent(const struct deps_counts *counts)
+{
+    uint64_t doubtful = counts->overlapping + counts->contradicted + counts->clamped;
+
+    return counts->dependencies ? 100.0 * (double)doubtful / (double)counts->dependencies : 0;
+}
+
+static void print_doubts(const struct report_out *out, const struct deps_report *report)
+{
+    const struct deps_counts *counts = &report->deps->counts;
+
+    if (doubtful_percent(counts) <= MAX_DOUBTFUL)
+        return;
+    print_prefix(out, report->trace);
+    fprintf(out->file,
+            "Warning: %.1f%% of %s dependencies are doubtful: %s"
+            " overlap, %s are contradicted, %s were clamped (see below).\n",
+            doubtful_percent(counts), mp_count(counts->dependencies).text,
+            mp_count(counts->overlapping).text, mp_count(counts->contradicted).text,
+            mp_count(counts->clamped).text);
+}
+
+/* "1 dependency was", "3 dependencies were". */
+static void note_count(const struct report_out *out, const struct deps_report *report,
+                       uint64_t count, const char *one, const char *more)
+{
+    if (count)
+        print_note(out, report->trace, "%s %s", mp_count(count).text, count == 1 ? one : more);
+}
+
+static void note_counts(const struct report_out *out, const struct deps_report *report)
+{
+    const struct deps_counts *counts = &report->deps->counts;
+
+    note_count(out, report, counts->clamped,
+               "time of a dependency is off by up to 2 us and was clamped (two clocks).",
+               "times of dependencies are off by up to 2 us and were clamped (two clocks).");
+    note_count(out, report, counts->contradicted,
+               "dependency is contradicted by the recorded times and was left out.",
+               "dependencies are contradicted by the recorded times and were left out.");
+    note_count(out, report, counts->overlapping,
+               "activity began before the one ahead of it in its stream had ended: its own time is "
+               "what it ran alone.",
+               "activities began before the one ahead of them in their stream had ended: their own "
+               "time is what they ran alone.");
+    note_count(out, report, counts->undecided,
+               "activity may have waited for its launch or for its stream: too few examples to "
+               "tell.",
+               "activities may have waited for their launch or for their stream: too few examples "
+               "to tell.");
+    note_count(out, report, counts->unknown_events,
+               "wait for an event whose record is not in the trace was left out.",
+               "waits for events whose records are not in the trace were left out.");
+    note_count(out, report, counts->unknown_wakers,
+               "wait names a thread that the trace does not know: the wait has a time of its own.",
+               "waits name threads that the trace does not know: they have a time of their own.");
+    note_count(out, report, counts->wrong_wakers,
+               "wait names a waker that cannot have ended it: the wait has a time of its own.",
+               "waits name a waker that cannot have ended them: they have a time of their own.");
+    note_count(out, report, counts->unlaunched,
+               "device activity has no launching call in the trace.",
+               "device activities have no launching call in the trace.");
+    note_count(out, report, counts->unknown_graphs,
+               "graph launch has no edges in the trace: its nodes go by stream order.",
+               "graph launches have no edges in the trace: their nodes go by stream order.");
+}
+
+static void print_notes(const struct report_out *out, const struct deps_report *report)
+{
+    const struct deps *deps = report->deps;
+
+    if (deps->no_calls)
+        print_note(out, report->trace,
+                   "No API calls in the trace: when work was launched is not known.");
+    if (deps->no_syncs)
+        print_note(out, report->trace,
+                   "No synchronisation in the trace: what waits is inferred from times.");
+    note_counts(out, report);
+    print_note(out, report->trace,
+               "Not modelled: contention on the GPU, polling on host memory%s; "
+               "miniprof-deps(1).",
+               deps->wait_count ? ""
+                                : ", threads that wait for each other (miniprof run records "
+                                  "their waits)");
 }
 
 /* ---- JSON ---- */
@@ -98,39 +263,12 @@ static void json_windows(struct json_writer *json, const struct deps_report *rep
     json_close_array(json);
 }
 
-static void json_row(struct json_writer *json, const struct deps_table_row *row)
-{
-    JSON_OBJECT(json, FACT("name", row->name), FACT("critical_ns", row->numbers.critical),
-                FACT("waiting_ns", row->numbers.waiting),
-                FACT("device_waiting_ns", row->numbers.device_waiting),
-                FACT("calls", row->numbers.calls));
-}
-
-/* The parts are an object of their own, so the rows have <Other> as a whole. */
-static enum mp_status json_rows(struct json_writer *json, const struct deps_report *report)
-{
-    struct deps_table_rows rows;
-
-    MP_TRY(deps_rows_build(report->deps, report->result, false, &rows));
-    json_key_array(json, "rows");
-    for (size_t i = 0; i < rows.count; i++)
-        json_row(json, &rows.items[i]);
-    json_close_array(json);
-    deps_rows_free(&rows);
-    json_key_object(json, "parts");
-    for (int part = 0; part < DEPS_PARTS; part++)
-        JSON_FACTS(json, FACT(deps_part_key(part), report->result->parts[part]));
-    json_close_object(json);
-    json_deps_host(json, report);
-    return MP_OK;
-}
-
 static void json_counts(struct json_writer *json, const struct deps_counts *counts)
 {
     JSON_FACTS(
         json, FACT("dependencies", counts->dependencies), FACT("clamped", counts->clamped),
         FACT("contradicted", counts->contradicted), FACT("overlapping", counts->overlapping),
-        FACT("doubtful_percent", deps_doubtful(counts)), FACT("undecided", counts->undecided),
+        FACT("doubtful_percent", doubtful_percent(counts)), FACT("undecided", counts->undecided),
         FACT("unknown_wakers", counts->unknown_wakers), FACT("wrong_wakers", counts->wrong_wakers),
         FACT("unknown_events", counts->unknown_events), FACT("unlaunched", counts->unlaunched),
         FACT("unknown_graphs", counts->unknown_graphs));
@@ -166,7 +304,7 @@ static void json_nothing(struct json_writer *json)
     json_close_document(json);
 }
 
-static enum mp_status deps_print_json(FILE *out, const struct deps_report *report)
+static enum mp_status print_json(FILE *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
     struct json_writer json;
@@ -186,7 +324,7 @@ static enum mp_status deps_print_json(FILE *out, const struct deps_report *repor
     if (report->job)
         json_job_ranks(&json, report->job);
     json_windows(&json, report);
-    MP_TRY(json_rows(&json, report));
+    MP_TRY(json_deps_names(&json, report));
     json_counts(&json, &deps->counts);
     json_key(&json, "latencies");
     json_deps_latencies(&json, report);
@@ -212,7 +350,7 @@ static enum mp_status print_sections(const struct report_out *out, const struct 
     if (report->iterations && (report->slowest || alone))
         MP_TRY(print_deps_iterations(out, report));
     else if (alone)
-        MP_TRY(print_names(out, report));
+        MP_TRY(print_deps_names(out, report));
     if (report->slowest)
         MP_TRY(print_deps_slowest(out, report));
     if (report->lengths)
@@ -222,7 +360,7 @@ static enum mp_status print_sections(const struct report_out *out, const struct 
     return MP_OK;
 }
 
-static void print_deps_head(const struct report_out *out, const struct deps_report *report)
+static void print_job_or_trace_head(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
 
@@ -238,14 +376,14 @@ enum mp_status print_deps(const struct report_out *out, const struct deps_report
     const struct deps *deps = report->deps;
 
     if (out->format == REPORT_JSON)
-        return deps_print_json(out->file, report);
+        return print_json(out->file, report);
     if (report->section)
         return print_sections(out, report);
     if (!quality_gap(&deps->quality))
-        print_deps_doubts(out, report);
-    print_deps_head(out, report);
+        print_doubts(out, report);
+    print_job_or_trace_head(out, report);
     MP_TRY(print_sections(out, report));
     if (out->format == REPORT_TEXT && !quality_gap(&deps->quality))
-        print_deps_notes(out, report);
+        print_notes(out, report);
     return MP_OK;
 }

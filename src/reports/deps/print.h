@@ -1,16 +1,11 @@
 /* The dependency analysis as nvprof prints it, as CSV and as JSON, and what goes with it: the table
  * of activities, iterations, what-if.
  *
- *     deps.c        the table of names, the order of the sections, the JSON document
- *     pieces.c      lines and keys that several sections print
- *     rows.c        what the rows of a table are, and in which order
- *     notes.c       the first and the last lines: what the numbers rest on
- *     host.c        --parts: host code by line
- *     latencies.c   --parts: what was seen of each kind of step
+ *     print.c       the order of the sections, the JSON document, head and notes, --parts
+ *     names.c       the table of names: which rows it has, in which order
  *     trace.c       --trace: each activity, and what bound it
- *     iterations.c  --iterations: mean and percentiles of each row
- *     slowest.c     --slowest: what the slowest iterations have on their path
- *     replay.c      --what-if and --gains
+ *     iterations.c  --iterations and --slowest: each row over many iterations
+ *     what_if.c     --what-if and --gains
  */
 #ifndef MP_REPORTS_DEPS_PRINT_H
 #define MP_REPORTS_DEPS_PRINT_H
@@ -20,7 +15,6 @@
 
 #include "base/status.h"
 #include "reports/deps/deps.h"
-#include "reports/deps/paths.h"
 #include "reports/job/print.h"
 #include "reports/replay/replay.h"
 #include "reports/stacks/stacks.h"

@@ -1,13 +1,8 @@
-/* Inside the dependency report: its sections, each in a file of its own (deps.h). */
+/* Inside the dependency report: its sections. */
 #ifndef MP_REPORTS_DEPS_SECTIONS_H
 #define MP_REPORTS_DEPS_SECTIONS_H
 
 #include "reports/deps/print.h"
-
-/* A warning above the report if more than 2 % of the dependencies overlap, are contradicted or were
- * clamped: their share, in percent, or 0. */
-void print_deps_doubts(const struct report_out *out, const struct deps_report *report);
-double deps_doubtful(const struct deps_counts *counts);
 
 /* Host code by line; nothing if the trace has no stacks. With --iterations the means of one. */
 void print_deps_host(const struct report_out *out, const struct deps_report *report);
@@ -17,10 +12,11 @@ void json_deps_host(struct json_writer *json, const struct deps_report *report);
 void print_deps_latencies(const struct report_out *out, const struct deps_report *report);
 void json_deps_latencies(struct json_writer *json, const struct deps_report *report);
 
-/* Lines below a table that say what the numbers rest on, each only where it applies. */
-void print_deps_notes(const struct report_out *out, const struct deps_report *report);
+/* As text or CSV. The JSON functions print the value of their key; that of the names prints the
+ * keys `rows`, `parts` and `host_code`. MP_OK or MP_ERR_MEMORY. */
+enum mp_status print_deps_names(const struct report_out *out, const struct deps_report *report);
+enum mp_status json_deps_names(struct json_writer *json, const struct deps_report *report);
 
-/* As text or CSV. The JSON functions print the value of their key. MP_OK or MP_ERR_MEMORY. */
 enum mp_status print_deps_trace(const struct report_out *out, const struct deps_report *report);
 enum mp_status json_deps_trace(struct json_writer *json, const struct deps_report *report);
 
@@ -50,5 +46,41 @@ __attribute__((format(printf, 3, 4))) void print_deps_title(const struct report_
  */
 void json_deps_window(struct json_writer *json, const struct deps_report *report,
                       const struct deps_window *window);
+
+/* ---- Rows of a table of names: activities, and parts of the path that belong to no activity ----
+ */
+
+struct deps_table_row {
+    const char *name; /* owned by the graph, or constant */
+    uint32_t id;      /* in deps->names; 0: not an activity but `part` */
+    int part;         /* enum deps_part, or DEPS_OTHER */
+    struct deps_row numbers;
+};
+
+struct deps_table_rows {
+    struct deps_table_row *items; /* owned */
+    size_t count;
+};
+
+/* One row for each activity in the result, and for <Other> or its parts; by critical time, waiting
+ * time, name. Some parts have a row only if they are not 0. MP_ERR_MEMORY. */
+enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result *result,
+                               bool parts, struct deps_table_rows *rows);
+
+void deps_rows_free(struct deps_table_rows *rows);
+
+/* `<host code>`; `<Other>` for DEPS_OTHER. */
+const char *deps_part_name(int part);
+
+/* `host_code_ns`. */
+const char *deps_part_key(int part);
+
+uint64_t deps_other(const uint64_t parts[DEPS_PARTS]);
+
+/* What the column of waiting times holds. */
+uint64_t deps_row_waiting(const struct deps_row *row);
+
+/* `part` of `whole` in percent; 0 if `whole` is 0. */
+double deps_percent(double part, double whole);
 
 #endif

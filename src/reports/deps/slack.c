@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/deps/order.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

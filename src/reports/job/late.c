@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/deps/order.h"
+#include "reports/deps/lookup.h"
 #include "reports/job/inside.h"
 
 #include "base/poison.h"

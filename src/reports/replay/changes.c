@@ -1,12 +1,16 @@
-/* Changes of what-if as a person writes them: NAME=0.5x, NAME=-10us, NAME=0. */
+/* Changes of what-if as a person writes them (NAME=0.5x, NAME=-10us, NAME=0), and which activities
+ * the name of a change means.
+ */
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "base/text/plain_name.h"
 #include "base/text/strings.h"
 #include "reports/deps/deps.h"
-#include "reports/replay/changes.h"
+#include "reports/replay/solve.h"
 
 #include "base/poison.h"
 
@@ -17,8 +21,8 @@ static const struct {
 
 #define UNITS (sizeof units / sizeof *units)
 
-#define GREATEST_FACTOR 1e6
-#define GREATEST_NS     1e15 /* eleven days */
+#define MAX_FACTOR 1e6
+#define MAX_NS     1e15 /* eleven days */
 
 /* The number at the head of `text`, without exponents, hexadecimal or words; *rest is what follows.
  */
@@ -34,7 +38,7 @@ static bool read_number(const char *text, double *number, const char **rest)
     return end == text + digits;
 }
 
-/* What stands behind the =. */
+/* What follows the =. */
 static bool read_value(const char *text, struct deps_change *change)
 {
     char sign = *text == '-' || *text == '+' ? *text : '\0';
@@ -46,13 +50,13 @@ static bool read_value(const char *text, struct deps_change *change)
     if (!strcmp(unit, "x")) {
         change->kind = DEPS_SCALE;
         change->factor = number;
-        return !sign && number <= GREATEST_FACTOR;
+        return !sign && number <= MAX_FACTOR;
     }
     change->kind = sign ? DEPS_ADD : DEPS_SET_TO;
     if (!*unit && number == 0)
         return !sign;
     for (size_t i = 0; i < UNITS; i++) {
-        if (!strcmp(unit, units[i].name) && number * units[i].ns <= GREATEST_NS) {
+        if (!strcmp(unit, units[i].name) && number * units[i].ns <= MAX_NS) {
             change->ns = (int64_t)llround(number * units[i].ns) * (sign == '-' ? -1 : 1);
             return true;
         }
@@ -140,4 +144,231 @@ uint64_t deps_changed(const struct deps_change *change, uint64_t ns)
     default:
         return (uint64_t)change->ns;
     }
+}
+
+/* ---- What a name means ---- */
+
+/* Of a change: what people type.
+ *
+ *     a name as it is printed, or a pattern with * and ?
+ *     a kernel's plain name, with or without its scopes: gemm, ns::gemm
+ *     memcpy HtoD for [CUDA memcpy HtoD]
+ *     kernel, memcpy, memset, wait: all of a kind
+ *     launch_latency, host, gap, dependency, return: the parts of the path
+ *     rank1: before any of these: of that rank only; in a job
+ */
+#define PLAIN_BYTES 1024
+
+static const struct {
+    const char *name;
+    enum deps_part part;
+} part_names[] = {
+    {"launch_latency", DEPS_LAUNCH_LATENCY}, {"host", DEPS_HOST_CODE}, {"gap", DEPS_STREAM_GAP},
+    {"dependency", DEPS_DEPENDENCY_LATENCY}, {"return", DEPS_RETURN},
+};
+
+#define PART_NAMES (sizeof part_names / sizeof *part_names)
+
+static bool matches_part(const char *pattern, enum deps_part *part)
+{
+    for (size_t i = 0; i < PART_NAMES; i++) {
+        if (!strcmp(part_names[i].name, pattern)) {
+            *part = part_names[i].part;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *deps_changes_word(size_t index)
+{
+    return index < PART_NAMES ? part_names[index].name : NULL;
+}
+
+static bool fits(const char *pattern, const char *name)
+{
+    return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
+}
+
+static bool matches_name(const char *pattern, const char *name)
+{
+    static const char prefix[] = "[CUDA ";
+    char plain[PLAIN_BYTES];
+
+    if (fits(pattern, name))
+        return true;
+    if (mp_text_starts_with(name, prefix)) {
+        mp_text_copy(plain, sizeof plain, name + sizeof prefix - 1);
+        plain[strlen(plain) - 1] = '\0'; /* the bracket */
+        return fits(pattern, plain);
+    }
+    mp_plain_name(name, true, plain, sizeof plain);
+    if (fits(pattern, plain))
+        return true;
+    mp_plain_name(name, false, plain, sizeof plain);
+    return fits(pattern, plain);
+}
+
+/* ---- Ranks ---- */
+
+/* What a change is for: of a job one rank, or all of them. */
+struct target {
+    const char *pattern; /* without its rank */
+    bool one;            /* only `rank` */
+    uint32_t rank;
+};
+
+static const char rank_prefix[] = "rank";
+
+/* What follows "rank1:", or NULL. */
+static const char *behind_rank(const char *text, uint32_t *rank)
+{
+    size_t digits;
+    const char *number = text + sizeof rank_prefix - 1;
+
+    if (!mp_text_starts_with(text, rank_prefix))
+        return NULL;
+    digits = strspn(number, "0123456789");
+    if (!digits || number[digits] != ':')
+        return NULL;
+    *rank = (uint32_t)strtoul(number, NULL, 10);
+    return number + digits + 1;
+}
+
+static struct target target_of(const struct deps *deps, const struct deps_change *change)
+{
+    struct target target = {.pattern = change->pattern};
+    const char *behind = deps->ranks ? behind_rank(change->pattern, &target.rank) : NULL;
+
+    target.one = behind;
+    if (behind)
+        target.pattern = behind;
+    return target;
+}
+
+/* Whether the target is for this name; *plain is the name without its rank. */
+static bool is_name_of(const struct deps *deps, const struct target *target, uint32_t name,
+                       const char **plain)
+{
+    uint32_t rank = 0;
+    const char *behind;
+
+    *plain = mp_intern_get(&deps->names, name, NULL);
+    behind = deps->ranks ? behind_rank(*plain, &rank) : NULL;
+    if (behind)
+        *plain = behind;
+    return !target->one || (behind && rank == target->rank);
+}
+
+/* ---- All of a kind ---- */
+
+static bool is_of_kind(const char *word, const struct deps_activity *activity)
+{
+    if (!strcmp(word, "kernel"))
+        return activity->kind == DEPS_KERNEL || activity->kind == DEPS_TRANSFER;
+    if (!strcmp(word, "memcpy"))
+        return activity->kind == DEPS_COPY;
+    if (!strcmp(word, "memset"))
+        return activity->kind == DEPS_SET;
+    return !strcmp(word, "wait") &&
+           (activity->kind == DEPS_WAIT ||
+            (activity->kind == DEPS_CALL && activity->flags & DEPS_SYNCHRONISES));
+}
+
+/* Notes the change for each name of which an activity is of the kind; whether there is any. */
+static bool each_of_kind(const struct deps *deps, const struct target *target,
+                         const struct deps_change *change, const struct deps_change **by_name)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < deps->count; i++) {
+        const char *plain;
+
+        if (!is_of_kind(target->pattern, &deps->activities[i]) ||
+            !is_name_of(deps, target, deps->activities[i].name, &plain))
+            continue;
+        any = true;
+        if (by_name)
+            by_name[deps->activities[i].name] = change;
+    }
+    return any;
+}
+
+/* ---- A change ---- */
+
+static size_t processes_of(const struct deps *deps)
+{
+    return deps->process_count ? deps->process_count : 1;
+}
+
+/* Notes the change of a part; whether any process is meant. */
+static bool change_part(const struct deps *deps, const struct target *target, enum deps_part part,
+                        const struct deps_change *change, const struct deps_change **by_part)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < processes_of(deps); i++) {
+        if (target->one && deps->ranks[i] != target->rank)
+            continue;
+        any = true;
+        if (by_part)
+            by_part[i * DEPS_PARTS + part] = change;
+    }
+    return any;
+}
+
+/* Notes what the change means; by_name and by_part may be NULL. Whether it means anything. A name
+ * comes before a kind of the same name, so that a kernel may be called `kernel`. */
+static bool match_change(const struct deps *deps, const struct deps_change *change,
+                         const struct deps_change **by_name, const struct deps_change **by_part)
+{
+    struct target target = target_of(deps, change);
+    enum deps_part part;
+    bool any = false;
+
+    if (matches_part(target.pattern, &part))
+        return change_part(deps, &target, part, change, by_part);
+    for (uint32_t name = 1; name <= deps->names.count; name++) {
+        const char *plain;
+
+        if (!is_name_of(deps, &target, name, &plain) || !matches_name(target.pattern, plain))
+            continue;
+        any = true;
+        if (by_name)
+            by_name[name] = change;
+    }
+    return any || each_of_kind(deps, &target, change, by_name);
+}
+
+enum mp_status deps_resolve(const struct deps *deps, const struct deps_changes *changes,
+                            struct deps_resolved *resolved)
+{
+    *resolved = (struct deps_resolved){
+        .by_name = calloc((size_t)deps->names.count + 1, sizeof(const struct deps_change *)),
+        .by_part = calloc(processes_of(deps) * DEPS_PARTS, sizeof(const struct deps_change *)),
+    };
+    if (!resolved->by_name || !resolved->by_part) {
+        deps_resolved_free(resolved);
+        return MP_ERR_MEMORY;
+    }
+    for (size_t i = 0; changes && i < changes->count; i++)
+        match_change(deps, &changes->items[i], resolved->by_name, resolved->by_part);
+    return MP_OK;
+}
+
+void deps_resolved_free(struct deps_resolved *resolved)
+{
+    free(resolved->by_name);
+    free(resolved->by_part);
+    *resolved = (struct deps_resolved){.by_name = NULL};
+}
+
+const struct deps_change *deps_changes_unmatched(const struct deps_changes *changes,
+                                                 const struct deps *deps)
+{
+    for (size_t i = 0; i < changes->count; i++) {
+        if (!match_change(deps, &changes->items[i], NULL, NULL))
+            return &changes->items[i];
+    }
+    return NULL;
 }

@@ -1,4 +1,6 @@
-/* What-if, and a graph that is replayed many times. */
+/* What-if, a graph that is replayed many times, what would gain most, and an event graph with the
+ * times of a replay, so that every question can be asked about the run that was solved.
+ */
 #include "reports/replay/replay.h"
 
 #include <stdlib.h>
@@ -118,4 +120,303 @@ void deps_replayer_windows(const struct deps_replayer *replayer, const struct de
     const struct replay replay = replay_last(replayer);
 
     replay_windows(&replay, windows, moved);
+}
+
+/* ---- Which activities gain most if they are twice as fast ---- */
+
+/* The windows' length together, in the run that is solved now. */
+static enum mp_status solve_all(const struct replay *replay, const struct deps_windows *windows,
+                                uint64_t *total)
+{
+    uint64_t *lengths = calloc(windows->count + 1, sizeof *lengths);
+    enum mp_status status = lengths ? MP_OK : MP_ERR_MEMORY;
+
+    *total = 0;
+    if (!status) {
+        replay_run(replay);
+        status = replay_lengths(replay, windows, lengths);
+    }
+    for (size_t i = 0; i < windows->count && !status; i++)
+        *total += lengths[i];
+    free(lengths);
+    return status;
+}
+
+static int compare_gains(const void *left, const void *right)
+{
+    const struct deps_gain *a = left;
+    const struct deps_gain *b = right;
+
+    if (a->gain != b->gain)
+        return a->gain < b->gain ? 1 : -1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* Keeps the `most` greatest gains, greatest first. */
+static void insert(struct deps_gain *gains, size_t max, size_t *found, const struct deps_gain *gain)
+{
+    size_t at;
+
+    if (*found == max && gains[max - 1].gain >= gain->gain)
+        return;
+    if (*found < max)
+        (*found)++;
+    for (at = *found - 1; at && gains[at - 1].gain < gain->gain; at--)
+        gains[at] = gains[at - 1];
+    gains[at] = *gain;
+}
+
+/* Halves one name after the other. No name gains more than list_candidates estimates, so names with
+ * a smaller estimate need not be tried. */
+static enum mp_status try_names(struct replay *replay, const struct deps_windows *windows,
+                                struct deps_gain *candidates, size_t count, struct deps_gain *gains,
+                                size_t max, size_t *found)
+{
+    static const struct deps_change half = {.kind = DEPS_SCALE, .factor = 0.5};
+    const struct deps_change **by_name = replay->changes->by_name;
+    uint64_t before;
+
+    MP_TRY(solve_all(replay, windows, &before));
+    for (size_t i = 0; i < count; i++) {
+        enum mp_status status;
+        uint64_t after;
+
+        if (*found == max && candidates[i].gain < gains[max - 1].gain)
+            break;
+        by_name[candidates[i].name] = &half;
+        status = solve_all(replay, windows, &after);
+        by_name[candidates[i].name] = NULL;
+        if (status)
+            return status;
+        candidates[i].gain = after < before ? before - after : 0;
+        insert(gains, max, found, &candidates[i]);
+    }
+    return MP_OK;
+}
+
+/* The names on the path, *count of them, greatest possible gain first: half of the name's time on
+ * the path. For a call that waits, this time includes the return from the wait. */
+static struct deps_gain *list_candidates(const struct deps_result *result, size_t *count)
+{
+    struct deps_gain *candidates = calloc(result->row_count + (size_t)1, sizeof *candidates);
+
+    *count = 0;
+    for (uint32_t name = 1; candidates && name < result->row_count; name++) {
+        const struct deps_row *row = &result->rows[name];
+        uint64_t on_path = row->critical + (row->waiting ? result->parts[DEPS_RETURN] : 0);
+
+        if (on_path)
+            candidates[(*count)++] = (struct deps_gain){
+                .name = name, .critical = row->critical, .gain = on_path - on_path / 2};
+    }
+    if (candidates && *count)
+        qsort(candidates, *count, sizeof *candidates, compare_gains);
+    return candidates;
+}
+
+enum mp_status deps_top_gains(const struct deps *deps, const struct deps_windows *windows,
+                              const struct deps_result *result, struct deps_gain *gains, size_t max,
+                              size_t *found)
+{
+    struct deps_resolved resolved = {.by_name = NULL};
+    struct deps_order order = {.points = NULL};
+    struct replay replay = {.deps = deps, .order = &order, .changes = &resolved};
+    size_t count;
+    struct deps_gain *candidates = list_candidates(result, &count);
+    enum mp_status status = deps_resolve(deps, NULL, &resolved);
+
+    *found = 0;
+    if (!status)
+        status = deps_order_new(deps, &order);
+    if (!status)
+        replay.moments = malloc((deps_point_count(deps) + (size_t)1) * sizeof *replay.moments);
+    if (!replay.moments || !candidates)
+        status = MP_ERR_MEMORY;
+    else if (max)
+        status = try_names(&replay, windows, candidates, count, gains, max, found);
+    free(replay.moments);
+    free(candidates);
+    deps_order_free(&order);
+    deps_resolved_free(&resolved);
+    return status;
+}
+
+/* ---- The times of a replay for the event graph ---- */
+
+struct times {
+    uint64_t begin;
+    uint64_t end;
+};
+
+struct retiming {
+    struct deps *deps;
+    const struct replay *replay;
+    struct times *activities; /* owned; the following too */
+    struct times *stretches;
+    uint64_t *woken; /* by wait */
+};
+
+static struct times times_of_work(const struct replay *replay, uint32_t index)
+{
+    const struct deps_activity *work = &replay->deps->activities[index];
+    uint64_t length = replay_own_time(replay, index);
+    struct times times = {.end = replay->moments[index]};
+
+    if (work->overlapped != DEPS_NONE)
+        times.begin = replay_inside_work(replay, work->overlapped, work->begin);
+    else
+        times.begin = times.end > length ? times.end - length : 0;
+    return times;
+}
+
+/* What was in order stays so: others search in a lane by begin. */
+static void keep_order(struct times *times, const struct times *before)
+{
+    if (before && times->begin < before->begin)
+        times->begin = before->begin;
+    if (times->end < times->begin)
+        times->end = times->begin;
+}
+
+static void find_activities(struct retiming *retiming)
+{
+    const struct deps *deps = retiming->deps;
+    struct times *times = retiming->activities;
+
+    for (uint32_t i = 0; i < deps->lane_count; i++) {
+        const struct deps_lane *lane = &deps->lanes[i];
+
+        for (uint32_t at = lane->first; at < lane->first + lane->count; at++) {
+            if (at < deps->host_count)
+                times[at] = (struct times){retiming->replay->moments[at],
+                                           retiming->replay->moments[deps->count + at]};
+            else
+                times[at] = times_of_work(retiming->replay, at);
+            keep_order(&times[at], at > lane->first ? &times[at - 1] : NULL);
+        }
+    }
+}
+
+/* A wait that nobody known ended keeps its distance from its begin. */
+static void find_wakes(struct retiming *retiming)
+{
+    const struct deps *deps = retiming->deps;
+
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        const struct deps_activity *wait = &deps->activities[i];
+        uint64_t woken;
+
+        if (wait->kind != DEPS_WAIT)
+            continue;
+        woken = deps_wait_of(deps, wait)->woken;
+        if (wait->bound == DEPS_WOKEN)
+            woken = replay_wake_moment(retiming->replay, i);
+        else if (woken)
+            woken += retiming->activities[i].begin - wait->begin;
+        retiming->woken[wait->wait] = woken;
+    }
+}
+
+static void find_stretches(struct retiming *retiming)
+{
+    const struct deps *deps = retiming->deps;
+
+    for (size_t i = 0; i < deps->stretch_count; i++) {
+        const struct deps_stretch *stretch = &deps->stretches[i];
+        struct times *times = &retiming->stretches[i];
+
+        times->begin = replay_begin(retiming->replay, stretch->lane, stretch->begin);
+        times->end = replay_end(retiming->replay, stretch->lane, stretch->end);
+        keep_order(times, i && deps->stretches[i - 1].lane == stretch->lane ? times - 1 : NULL);
+    }
+}
+
+static enum mp_status find_times(struct retiming *retiming)
+{
+    const struct deps *deps = retiming->deps;
+
+    retiming->activities = calloc((size_t)deps->count + 1, sizeof *retiming->activities);
+    retiming->stretches = calloc(deps->stretch_count + 1, sizeof *retiming->stretches);
+    retiming->woken = calloc(deps->wait_count + 1, sizeof *retiming->woken);
+    if (!retiming->activities || !retiming->stretches || !retiming->woken)
+        return MP_ERR_MEMORY;
+    find_activities(retiming);
+    find_wakes(retiming);
+    find_stretches(retiming);
+    return MP_OK;
+}
+
+static void set_times(struct retiming *retiming)
+{
+    struct deps *deps = retiming->deps;
+
+    for (uint32_t i = 0; i < deps->count; i++) {
+        deps->activities[i].begin = retiming->activities[i].begin;
+        deps->activities[i].end = retiming->activities[i].end;
+    }
+    for (size_t i = 0; i < deps->wait_count; i++)
+        deps->waits[i].woken = retiming->woken[i];
+    for (size_t i = 0; i < deps->stretch_count; i++) {
+        deps->stretches[i].begin = retiming->stretches[i].begin;
+        deps->stretches[i].end = retiming->stretches[i].end;
+    }
+}
+
+/* Of several activities that one waits for, another may be the last one now. */
+static void choose_last(struct deps *deps)
+{
+    for (size_t i = 0; i < deps->fronts->count; i++) {
+        struct deps_front *front = &deps->fronts->items[i];
+        uint32_t left = deps_best(deps, front->left);
+        uint32_t right = deps_best(deps, front->right);
+
+        front->best = left == right || deps_ends_later(deps, left, right) ? left : right;
+    }
+    for (uint32_t i = 0; i < deps->count; i++) {
+        struct deps_activity *activity = &deps->activities[i];
+        uint32_t best;
+
+        if (activity->front == DEPS_NONE || activity->flags & DEPS_POLLS)
+            continue;
+        best = deps_best(deps, activity->front);
+        if (!deps_is_call(activity) && activity->flags & DEPS_NOT_ROOT &&
+            deps->activities[best].lane == activity->lane)
+            activity->own_lane = best;
+        else if (!deps_is_call(activity))
+            activity->other_lane = best;
+        else
+            activity->awaited = best;
+    }
+}
+
+/* Notes the begins that were recorded, once. */
+static enum mp_status keep_recorded(struct deps *deps)
+{
+    if (deps->recorded)
+        return MP_OK;
+    deps->recorded = calloc((size_t)deps->count + 1, sizeof *deps->recorded);
+    if (!deps->recorded)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = 0; i < deps->count; i++)
+        deps->recorded[i] = deps->activities[i].begin;
+    return MP_OK;
+}
+
+enum mp_status deps_retime(struct deps *deps, const struct deps_replayer *replayer)
+{
+    const struct replay replay = replay_last(replayer);
+    struct retiming retiming = {.deps = deps, .replay = &replay};
+    enum mp_status status = find_times(&retiming);
+
+    if (!status)
+        status = keep_recorded(deps);
+    if (!status) {
+        set_times(&retiming);
+        choose_last(deps);
+        status = deps_bind(deps);
+    }
+    free(retiming.activities);
+    free(retiming.stretches);
+    free(retiming.woken);
+    return status;
 }

@@ -2,8 +2,7 @@
 #ifndef MP_REPORTS_REPLAY_SOLVE_H
 #define MP_REPORTS_REPLAY_SOLVE_H
 
-#include "reports/deps/order.h"
-#include "reports/replay/changes.h"
+#include "reports/deps/lookup.h"
 #include "reports/replay/replay.h"
 
 struct replay {
@@ -41,5 +40,17 @@ void replay_windows(const struct replay *replay, const struct deps_windows *wind
 /* How long they are there, ns, into lengths[windows->count]. MP_ERR_MEMORY. */
 enum mp_status replay_lengths(const struct replay *replay, const struct deps_windows *windows,
                               uint64_t *lengths);
+
+/* ---- Changes, looked up by what they change ---- */
+
+struct deps_resolved {
+    const struct deps_change **by_name; /* NULL: as recorded; owned */
+    const struct deps_change **by_part; /* by process, then part; NULL: as recorded; owned */
+};
+
+/* The last change of each name and part. MP_ERR_MEMORY. deps_resolved_free gives it back. */
+enum mp_status deps_resolve(const struct deps *deps, const struct deps_changes *changes,
+                            struct deps_resolved *resolved);
+void deps_resolved_free(struct deps_resolved *resolved);
 
 #endif

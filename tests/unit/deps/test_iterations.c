@@ -8,7 +8,7 @@
 
 #include "unit/deps/deps_fixture.h"
 
-#include "reports/deps/paths.h"
+#include "reports/deps/deps.h"
 
 /* ---- Windows ---- */
 

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "reports/deps/paths.h"
+#include "reports/deps/deps.h"
 #include "reports/replay/replay.h"
 #include "unit/failing_malloc.h"
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/deps/paths.h"
+#include "reports/deps/deps.h"
 #include "reports/replay/replay.h"
 #include "unit/sweep.h"
 

@@ -36,7 +36,6 @@ ALLOWED["command"] = set(ALLOWED) - {"record", "preload"} | {"command"}
 LIBRARIES = ("base", "base/*", "trace/*", "profile", "profile/*", "record/*", "preload", "table",
              "cli", "reports/common", "export", "run", "page")
 SHOWN = {
-    "reports/deps": ("deps.h", "order.h", "print.h"), # order.h for reports/replay
     "export/tables": ("tables.h", "sqlite.h"), # export/nvvp writes its own tables
     "reports/kernels": ("kernels.h", "occupancy.h", "print.h"), # export needs a launch's limits
     "reports/ranks": ("ranks.h", "lateness.h", "load.h", "print.h"),

@@ -5,7 +5,6 @@
 #include "base/text/strings.h"
 #include "reports/common/quality.h"
 #include "reports/common/statistics.h"
-#include "reports/deps/rows.h"
 #include "reports/deps/sections.h"
 
 #include "base/poison.h"

@@ -1,0 +1,219 @@
+/* The rows of the table of names, in their order. Parts of the path that belong to no activity
+ * (host code, launch latency) are rows too.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/common/quality.h"
+#include "reports/deps/sections.h"
+
+#include "base/poison.h"
+
+static const struct {
+    const char *name;
+    const char *key;
+} parts_table[DEPS_PARTS] = {
+    [DEPS_HOST_CODE] = {"<host code>", "host_code_ns"},
+    [DEPS_COMPUTING] = {"<computing>", "computing_ns"},
+    [DEPS_NOT_SCHEDULED] = {"<not scheduled>", "not_scheduled_ns"},
+    [DEPS_BLOCKED] = {"<blocked>", "blocked_ns"},
+    [DEPS_LAUNCH_LATENCY] = {"<launch latency>", "launch_latency_ns"},
+    [DEPS_STREAM_GAP] = {"<stream gap>", "stream_gap_ns"},
+    [DEPS_DEPENDENCY_LATENCY] = {"<dependency latency>", "dependency_latency_ns"},
+    [DEPS_RETURN] = {"<return from wait>", "return_ns"},
+    [DEPS_NO_KNOWN_CAUSE] = {"<unknown>", "unknown_ns"},
+};
+
+const char *deps_part_name(int part)
+{
+    return part < DEPS_PARTS ? parts_table[part].name : "<Other>";
+}
+
+const char *deps_part_key(int part)
+{
+    return parts_table[part].key;
+}
+
+uint64_t deps_other(const uint64_t parts[DEPS_PARTS])
+{
+    uint64_t sum = 0;
+
+    for (int part = 0; part < DEPS_PARTS; part++)
+        sum += parts[part];
+    return sum;
+}
+
+uint64_t deps_row_waiting(const struct deps_row *row)
+{
+    return row->waiting + row->device_waiting;
+}
+
+double deps_percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct deps_table_row *a = left;
+    const struct deps_table_row *b = right;
+    int order = compare_numbers(a->numbers.critical, b->numbers.critical);
+
+    if (!order)
+        order = compare_numbers(deps_row_waiting(&a->numbers), deps_row_waiting(&b->numbers));
+    return order ? order : strcmp(a->name, b->name);
+}
+
+static bool occurs(const struct deps_row *row)
+{
+    return row->calls || row->critical || row->waiting || row->device_waiting;
+}
+
+static void add_part(struct deps_table_rows *rows, int part, uint64_t ns)
+{
+    rows->items[rows->count++] =
+        (struct deps_table_row){.name = deps_part_name(part), .part = part, .numbers.critical = ns};
+}
+
+/* A part that has a row only if it is not 0. */
+static bool is_seldom(int part)
+{
+    return part == DEPS_NO_KNOWN_CAUSE || part == DEPS_COMPUTING || part == DEPS_NOT_SCHEDULED ||
+           part == DEPS_BLOCKED;
+}
+
+static void add_parts(struct deps_table_rows *rows, const uint64_t ns[DEPS_PARTS], bool split)
+{
+    if (!split)
+        add_part(rows, DEPS_OTHER, deps_other(ns));
+    for (int part = 0; split && part < DEPS_PARTS; part++) {
+        if (ns[part] || !is_seldom(part))
+            add_part(rows, part, ns[part]);
+    }
+}
+
+enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result *result,
+                               bool parts, struct deps_table_rows *rows)
+{
+    *rows = (struct deps_table_rows){
+        .items = calloc((size_t)result->row_count + DEPS_PARTS, sizeof *rows->items)};
+    if (!rows->items)
+        return MP_ERR_MEMORY;
+    for (uint32_t id = 1; id < result->row_count; id++) {
+        if (occurs(&result->rows[id]))
+            rows->items[rows->count++] =
+                (struct deps_table_row){.name = mp_intern_get(&deps->names, id, NULL),
+                                        .id = id,
+                                        .numbers = result->rows[id]};
+    }
+    add_parts(rows, result->parts, parts);
+    qsort(rows->items, rows->count, sizeof *rows->items, compare_rows);
+    return MP_OK;
+}
+
+void deps_rows_free(struct deps_table_rows *rows)
+{
+    free(rows->items);
+    *rows = (struct deps_table_rows){0};
+}
+
+/* ---- The table ---- */
+
+/* nvprof 11's columns and widths. */
+static const struct report_column columns[] = {
+    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16, .share = true},
+    {.title = "Critical path",
+     .key = "critical_ns",
+     .kind = REPORT_CELL_TIME,
+     .width = 13,
+     .decimals = true},
+    {.title = "Waiting time",
+     .key = "waiting_ns",
+     .kind = REPORT_CELL_TIME,
+     .width = 12,
+     .decimals = true,
+     .share = true},
+    {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4},
+};
+
+#define COLUMN_COUNT (sizeof columns / sizeof *columns)
+
+/* Passes every row to report_row or report_measure. */
+static void each_row(struct report_table *table, const struct deps_table_rows *rows,
+                     uint64_t window,
+                     void (*take)(struct report_table *, const struct report_cell *))
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct deps_table_row *row = &rows->items[i];
+        double percent = deps_percent((double)row->numbers.critical, (double)window);
+        struct report_cell cells[COLUMN_COUNT] = {
+            report_real_cell(percent), report_number_cell(row->numbers.critical),
+            report_number_cell(deps_row_waiting(&row->numbers)), report_text_cell(row->name)};
+        take(table, cells);
+    }
+}
+
+enum mp_status print_deps_names(const struct report_out *out, const struct deps_report *report)
+{
+    struct report_table table;
+    struct deps_table_rows rows;
+
+    if (report->thread)
+        print_deps_title(out, report, "Dependency Analysis of thread '%s':", report->thread);
+    else
+        print_deps_title(out, report, "Dependency Analysis:");
+    if (!report->deps->count) {
+        print_csv_prefix(out, report->trace);
+        fputs("No activities were profiled.\n", out->file);
+        if (report_has_titles(out))
+            return MP_OK;
+    }
+    MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
+    report_begin(&table, out, columns, COLUMN_COUNT);
+    if (out->format == REPORT_CSV)
+        each_row(&table, &rows, report->result->window, report_measure);
+    report_header(&table);
+    each_row(&table, &rows, report->result->window, report_row);
+    report_end(&table);
+    deps_rows_free(&rows);
+    if (report->job)
+        print_job_ranks(out, report->job);
+    if (report->parts) {
+        print_deps_host(out, report);
+        print_deps_latencies(out, report);
+    }
+    return MP_OK;
+}
+
+static void json_row(struct json_writer *json, const struct deps_table_row *row)
+{
+    JSON_OBJECT(json, FACT("name", row->name), FACT("critical_ns", row->numbers.critical),
+                FACT("waiting_ns", row->numbers.waiting),
+                FACT("device_waiting_ns", row->numbers.device_waiting),
+                FACT("calls", row->numbers.calls));
+}
+
+/* The parts are an object of their own, so the rows have <Other> as a whole. */
+enum mp_status json_deps_names(struct json_writer *json, const struct deps_report *report)
+{
+    struct deps_table_rows rows;
+
+    MP_TRY(deps_rows_build(report->deps, report->result, false, &rows));
+    json_key_array(json, "rows");
+    for (size_t i = 0; i < rows.count; i++)
+        json_row(json, &rows.items[i]);
+    json_close_array(json);
+    deps_rows_free(&rows);
+    json_key_object(json, "parts");
+    for (int part = 0; part < DEPS_PARTS; part++)
+        JSON_FACTS(json, FACT(deps_part_key(part), report->result->parts[part]));
+    json_close_object(json);
+    json_deps_host(json, report);
+    return MP_OK;
+}
