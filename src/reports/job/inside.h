@@ -64,19 +64,4 @@ enum mp_status job_merge(struct job *job);
 /* Lets the transfers wait, and notes their sides. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status job_wait_for_peers(struct job *job);
 
-/* ---- Lateness ---- */
-
-/* Times that a run is to lack; its arrays have an item by activity (struct deps_less). */
-struct job_cuts {
-    struct deps_less less;   /* owned arrays */
-    struct job_taken *taken; /* NULL: nobody asks */
-    struct job_step *steps;  /* the work; owned */
-    size_t step_count, step_capacity;
-};
-
-/* Takes `ns` from the path that leads to an arrival, less what has been taken from it already. The
- * path is followed back to a transfer that `other` took part in, too. MP_ERR_MEMORY. */
-enum mp_status job_cut_path(const struct job *job, struct job_cuts *cuts, uint32_t arrival,
-                            uint32_t other, uint64_t ns);
-
 #endif

@@ -5,7 +5,7 @@
  *     rank 1   ──────c──────────(arrives)──┴──transfer──┘──d──      takes no time, and its transfer
  *                          last ^
  *
- * The transfer waits for the arrivals of all that the operation needs (D10): of all ranks, of the
+ * The transfer waits for the arrivals of all that the operation needs: of all ranks, of the
  * root, of the other side of a send. The time between the own arrival and the transfer is waiting
  * for peers. It is no activity's, so a GPU idles in it, although the kernel spins.
  *
@@ -13,17 +13,13 @@
  * critical path, which changes ranks; slack; what-if. Times are those of the first process's clock;
  * between hosts, ranks' offsets are applied. Names begin with their rank: "rank1:gemm".
  *
- *     job.c      reads the ranks
+ *     job.c      reads the ranks; capture ranges and iterations of a job
  *     kernels.c  which kernel is which side of which instance
- *     merge.c    the graphs of the ranks become one
- *     link.c     arrivals and transfers
- *     costs.c    what recording cost, taken out
- *     own.c      from the job back to the graph of a rank alone
- *     windows.c  capture ranges and iterations of a job
+ *     merge.c    the graphs of the ranks become one; arrivals and transfers; and back again
  *     late.c     what-if over a job: late=0 besides what replay knows
- *     path.c     what a late arrival is bound by, since the ranks were last together
  *     advice.c   findings: late ranks, bubbles, transfers
  *     usage.c    what each rank's GPU did: computing, transferring, waiting for peers
+ *     print.c    the head, a row for each rank; the same for each iteration
  */
 #ifndef MP_REPORTS_JOB_JOB_H
 #define MP_REPORTS_JOB_JOB_H

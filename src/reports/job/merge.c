@@ -4,6 +4,9 @@
  *
  *     began[]   where an activity of a part begins: its arrival, if it has one
  *     ended[]   what others wait for: its transfer, if it has one
+ *
+ * A transfer waits for the arrivals that its operation needs (rule peer, D10). The arrivals of an
+ * instance that somebody waits for make one front, which all its waiting transfers share.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +14,7 @@
 #include <string.h>
 
 #include "reports/job/inside.h"
+#include "reports/job/job.h"
 
 #include "base/poison.h"
 
@@ -440,4 +444,100 @@ void job_free(struct job *job)
     free(job->until);
     free(job->sides);
     *job = (struct job){0};
+}
+
+/* ---- Peers ---- */
+
+/* Joins what the sides of an instance that others wait for have to wait for. */
+static enum mp_status join_arrivals(struct job *job, const struct ranks_instance *instance,
+                                    uint32_t *front)
+{
+    const struct ranks_side *sides = &job->ranks->sides[instance->first_side];
+
+    *front = DEPS_NONE;
+    for (uint32_t i = 0; i < instance->side_count; i++) {
+        uint32_t arrival = job->arrivals[instance->first_side + i];
+
+        if (arrival != DEPS_NONE && ranks_is_awaited(instance, sides[i].rank))
+            MP_TRY(deps_join(&job->deps, front, arrival));
+    }
+    return MP_OK;
+}
+
+static enum mp_status link_instance(struct job *job, const struct ranks_instance *instance)
+{
+    const struct ranks_side *sides = &job->ranks->sides[instance->first_side];
+    uint32_t front;
+
+    MP_TRY(join_arrivals(job, instance, &front));
+    for (uint32_t i = 0; i < instance->side_count; i++) {
+        uint32_t transfer = job->transfers[instance->first_side + i];
+
+        if (transfer == DEPS_NONE || !ranks_waits(instance, sides[i].rank))
+            continue;
+        MP_TRY(deps_join(&job->deps, &job->deps.activities[transfer].front, front));
+        job->deps.counts.dependencies++;
+    }
+    return MP_OK;
+}
+
+enum mp_status job_wait_for_peers(struct job *job)
+{
+    struct deps *deps = &job->deps;
+
+    for (size_t i = 0; i < job->ranks->instance_count; i++)
+        MP_TRY(link_instance(job, &job->ranks->instances[i]));
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        struct deps_activity *transfer = &deps->activities[i];
+
+        if (transfer->kind != DEPS_TRANSFER)
+            continue;
+        transfer->other_lane = deps_best(deps, transfer->front);
+        transfer->reason = DEPS_PEER;
+    }
+    return MP_OK;
+}
+
+/* ---- From the job back to the graph of a rank alone ---- */
+
+/* Both have the same activities in the same order, but a kernel of NCCL is two in the job. */
+struct own {
+    const struct deps *deps;
+    const uint64_t *values;
+    uint64_t *sums;
+    size_t count, next;
+};
+
+/* Where the arrival of the transfer `index` is in the own graph: further back by each activity that
+ * overlaps the kernel. */
+static size_t place_of_arrival(const struct own *own, uint32_t index)
+{
+    const struct deps_activity *activities = own->deps->activities;
+    size_t at = own->next - 1;
+
+    for (uint32_t i = activities[index].own_lane + 1; i < index; i++)
+        at -= activities[i].kind != DEPS_TRANSFER;
+    return at;
+}
+
+static void add_lane(struct own *own, const struct deps_lane *lane)
+{
+    for (uint32_t i = lane->first; i < lane->first + lane->count; i++) {
+        bool transfer = own->deps->activities[i].kind == DEPS_TRANSFER;
+        size_t at = transfer ? place_of_arrival(own, i) : own->next++;
+
+        if (at < own->count)
+            own->sums[at] += own->values[i];
+    }
+}
+
+void job_add_to_own(const struct job *job, uint32_t process, const uint64_t *values, uint64_t *own,
+                    size_t count)
+{
+    struct own walk = {.deps = &job->deps, .values = values, .sums = own, .count = count};
+
+    for (uint32_t i = 0; i < job->deps.lane_count; i++) {
+        if (job->deps.lanes[i].process == process)
+            add_lane(&walk, &job->deps.lanes[i]);
+    }
 }

@@ -1,8 +1,4 @@
-/* What a report on a job says besides the event graph: its ranks, and what each of them did.
- *
- *     job.c         the head, a row for each rank
- *     iterations.c  the same for each iteration
- */
+/* What a report on a job says besides the event graph: its ranks, and what each of them did. */
 #ifndef MP_REPORTS_JOB_PRINT_H
 #define MP_REPORTS_JOB_PRINT_H
 

@@ -17,7 +17,7 @@
  * that the receive does not end before the send has begun, and that lets many shifts fit. So it
  * counts where both ranks have as many operations, or NCCL's numbers give the shift.
  */
-#include "reports/ranks/ranks_inside.h"
+#include "reports/ranks/inside.h"
 
 #include <stdlib.h>
 

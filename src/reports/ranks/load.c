@@ -1,7 +1,9 @@
-/* Reads the traces of a job one after the other, so that only one is open.
+/* Reads the traces of a job one after the other, so that only one is open, matches them, and joins
+ * them into one event graph on demand.
  */
 #include "reports/ranks/load.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -16,13 +18,13 @@ static void worsen(const struct ranks_loading *loading, int code)
     *loading->code = worse_code(*loading->code, code);
 }
 
-static enum mp_status keep_warning(const struct ranks_loading *loading, size_t process,
-                                   const char *text)
+/* `warnings` is by process; NULL: unwanted. */
+static enum mp_status keep_warning(char **warnings, size_t process, const char *text)
 {
-    if (!loading->warnings)
+    if (!warnings)
         return MP_OK;
-    loading->warnings[process] = strdup(text);
-    return loading->warnings[process] ? MP_OK : MP_ERR_MEMORY;
+    warnings[process] = strdup(text);
+    return warnings[process] ? MP_OK : MP_ERR_MEMORY;
 }
 
 uint32_t ranks_rank_of(const struct trace_set *set, size_t process)
@@ -66,7 +68,7 @@ static enum mp_status add_trace(const struct ranks_loading *loading, struct rank
                loading->quiet ? EXIT_UNREADABLE : fail_on_trace(loading->command, path, &error));
     } else if (*quality_describe(&quality, text, sizeof text)) {
         worsen(loading, EXIT_FINDINGS);
-        status = keep_warning(loading, process, text);
+        status = keep_warning(loading->warnings, process, text);
     }
     quality_free(&quality);
     return status;
@@ -89,7 +91,7 @@ static enum mp_status add_process(const struct ranks_loading *loading, struct ra
     MP_TRY(open_quietly(loading, process, &trace));
     if (!trace) {
         worsen(loading, EXIT_UNREADABLE);
-        return keep_warning(loading, process, "it could not be read and is left out");
+        return keep_warning(loading->warnings, process, "it could not be read and is left out");
     }
     if (!is_passed_over(loading, trace))
         status = add_trace(loading, ranks, trace, process);
@@ -103,4 +105,218 @@ enum mp_status ranks_load(const struct ranks_loading *loading, struct ranks *ran
     for (size_t i = 0; i < loading->set->count; i++)
         MP_TRY(add_process(loading, ranks, i));
     return ranks_finish(ranks, loading->set);
+}
+
+/* ---- The traces of a job: opened, matched, and on demand joined into one event graph ---- */
+
+void matched_worsen(struct matched *matched, int code)
+{
+    matched->code = worse_code(matched->code, code);
+}
+
+/* The user says that there is one clock. */
+static void join_clocks(struct trace_set *traces)
+{
+    for (size_t i = 0; i < traces->count; i++) {
+        traces->processes[i].clock_number = 0;
+        traces->processes[i].offset = traces->processes[0].offset;
+    }
+    traces->clock_count = traces->count ? 1 : 0;
+    traces->first_time = 0;
+    for (size_t i = 0; i < traces->count; i++) {
+        uint64_t first = traces->processes[i].first_time + traces->processes[i].offset;
+
+        if (traces->processes[i].first_time && (!traces->first_time || first < traces->first_time))
+            traces->first_time = first;
+    }
+}
+
+static enum mp_status match_traces(struct matched *matched, bool one_clock, bool quiet)
+{
+    ranks_init(&matched->ranks);
+    matched->one_clock = one_clock;
+    matched->warnings = calloc(matched->traces.count, sizeof *matched->warnings);
+    if (!matched->warnings)
+        return MP_ERR_MEMORY;
+    if (one_clock)
+        join_clocks(&matched->traces);
+    return ranks_load(&(struct ranks_loading){.command = matched->command,
+                                              .set = &matched->traces,
+                                              .quiet = quiet,
+                                              .warnings = matched->warnings,
+                                              .code = &matched->code},
+                      &matched->ranks);
+}
+
+bool matched_open(struct matched *matched, const char *command, int count, char **arguments,
+                  bool one_clock)
+{
+    *matched = (struct matched){.command = command, .code = EXIT_FINE};
+    if (!open_trace_set(command, count, arguments, &matched->traces, &matched->code))
+        return false;
+    if (match_traces(matched, one_clock, false) == MP_OK)
+        return true;
+    complain(command, "cannot match the traces: out of memory");
+    matched->code = EXIT_UNREADABLE;
+    return false;
+}
+
+void matched_free(struct matched *matched)
+{
+    for (size_t i = 0; matched->warnings && i < matched->traces.count; i++)
+        free(matched->warnings[i]);
+    free(matched->warnings);
+    matched->warnings = NULL;
+    ranks_free(&matched->ranks);
+    trace_set_free(&matched->traces);
+}
+
+void matched_judge(struct matched *matched)
+{
+    const struct ranks_unmatched *unmatched = &matched->ranks.unmatched;
+
+    if (unmatched->unnamed || unmatched->without_kernel || unmatched->unclaimed_kernels ||
+        unmatched->duplicate_ranks || unmatched->shifted || unmatched->different ||
+        unmatched->partial)
+        matched_worsen(matched, EXIT_FINDINGS);
+}
+
+struct ranks_report matched_report(const struct matched *matched)
+{
+    return (struct ranks_report){.set = &matched->traces,
+                                 .ranks = &matched->ranks,
+                                 .warnings = (const char *const *)matched->warnings,
+                                 .one_clock = matched->one_clock};
+}
+
+bool matched_is_job(struct matched *matched, const char *command, int count, char **arguments,
+                    bool one_clock)
+{
+    const char *const *paths = (const char *const *)arguments;
+    struct mp_error error;
+    enum mp_status status;
+
+    *matched = (struct matched){.command = command, .code = EXIT_FINE};
+    if (count != 1 || !trace_set_is_folder(arguments[0]))
+        return false;
+    status = trace_set_open(paths, 1, &matched->traces, &error);
+    if (status == MP_OK && matched->traces.count > 1)
+        status = match_traces(matched, one_clock, true);
+    if (status == MP_OK && matched->ranks.instance_count) {
+        matched_judge(matched);
+        return true;
+    }
+    if (status == MP_ERR_MEMORY)
+        complain(command, "cannot match the traces: out of memory");
+    matched->code = status == MP_ERR_MEMORY ? EXIT_UNREADABLE : EXIT_FINE;
+    matched_free(matched);
+    return false;
+}
+
+void matched_complain(struct matched *matched)
+{
+    matched_worsen(matched, complain_of_problems(matched->command, &matched->traces));
+}
+
+/* ---- One graph ---- */
+
+static enum mp_status join_process(struct matched *matched, const struct deps_options *options,
+                                   struct job *job, size_t process, struct mp_error *error)
+{
+    const char *path = matched->traces.processes[process].path;
+    struct mp_trace *trace = open_trace(matched->command, path);
+    struct quality quality = {0};
+    enum mp_status status;
+
+    if (!trace) {
+        matched_worsen(matched, EXIT_UNREADABLE);
+        return MP_OK;
+    }
+    status = job_add(job, trace, (uint32_t)process, ranks_rank_of(&matched->traces, process),
+                     options, &quality, error);
+    quality_free(&quality);
+    mp_trace_close(trace);
+    if (status == MP_ERR_IO) {
+        matched_worsen(matched, fail_on_trace(matched->command, path, error));
+        status = MP_OK;
+    }
+    return status;
+}
+
+/* Its report says which processes are not part of the job. */
+static enum mp_status leave_out(struct matched *matched, size_t process)
+{
+    matched_worsen(matched, EXIT_FINDINGS);
+    if (matched->warnings[process])
+        return MP_OK;
+    return keep_warning(matched->warnings, process,
+                        "none of its operations of NCCL matched: it is not part of the job");
+}
+
+enum mp_status matched_join(struct matched *matched, const struct deps_options *options,
+                            struct job *job, struct mp_error *error)
+{
+    enum mp_status status = job_init(job, &matched->traces, &matched->ranks);
+
+    for (size_t i = 0; i < matched->traces.count && status == MP_OK; i++) {
+        if (!job_has(job, (uint32_t)i)) {
+            status = leave_out(matched, i);
+            continue;
+        }
+        status = join_process(matched, options, job, i, error);
+        if (status != MP_OK)
+            return status;
+    }
+    if (status == MP_OK)
+        status = job_link(job);
+    return status ? mp_error_set(error, status, "cannot join the ranks: %s", mp_status_name(status))
+                  : MP_OK;
+}
+
+struct mp_trace *matched_open_process(struct matched *matched, const struct job *job,
+                                      uint32_t process)
+{
+    const uint32_t in_set = job_process(job, process);
+    struct mp_trace *trace = open_trace(matched->command, matched->traces.processes[in_set].path);
+
+    if (!trace)
+        matched_worsen(matched, EXIT_UNREADABLE);
+    return trace;
+}
+
+static enum mp_status find_iterations(struct mp_trace *trace, const struct iterations_options *by,
+                                      struct deps_windows *windows, struct mp_error *error)
+{
+    const struct deps_options options = {.fronts = false};
+    struct iterations found;
+    struct deps deps;
+    enum mp_status status;
+
+    MP_TRY(deps_load(trace, &options, &deps, error));
+    status = iterations_find(&deps, trace, by, &found, error);
+    if (status == MP_OK) {
+        status = iterations_windows(&deps, &found, windows);
+        if (status != MP_OK)
+            mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status));
+        iterations_free(&found);
+    }
+    deps_free(&deps);
+    return status;
+}
+
+enum mp_status matched_iterations(struct matched *matched, const struct job *job,
+                                  const struct iterations_options *by, struct deps_windows *windows,
+                                  struct mp_error *error)
+{
+    struct mp_trace *trace = matched_open_process(matched, job, 0);
+    enum mp_status status;
+
+    *windows = (struct deps_windows){.items = NULL};
+    if (!trace)
+        return mp_error_set(error, MP_ERR_IO, "the first rank's trace cannot be read again");
+    status = find_iterations(trace, by, windows, error);
+    mp_trace_close(trace);
+    if (status == MP_OK && job_place_windows(job, 0, windows) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "cannot analyse the job: out of memory");
+    return status;
 }

@@ -4,7 +4,7 @@
  *     calls   | a b | c | d e |      launches 17 -> a, 20 -> c; carriers 5 -> d
  *     nodes   (graph, node) -> carrier
  */
-#include "reports/ranks/ranks_inside.h"
+#include "reports/ranks/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,11 +165,6 @@ size_t ranks_operations_find(const struct ranks_operations *operations, uint64_t
     return end - *first;
 }
 
-static uint32_t small(uint64_t number, uint32_t unknown)
-{
-    return number < RANKS_NONE ? (uint32_t)number : unknown;
-}
-
 static struct ranks_operation describe(const struct ranks_part *part, const struct ranks_call *call)
 {
     const struct ranks_comm *comm = dense_at(&part->comms, call->communicator);
@@ -177,7 +172,7 @@ static struct ranks_operation describe(const struct ranks_part *part, const stru
         .function = definitions_text(&part->definitions, call->function),
         .datatype = definitions_text(&part->definitions, call->datatype),
         .rank = RANKS_NONE,
-        .peer = small(call->peer, RANKS_NONE),
+        .peer = ranks_small(call->peer, RANKS_NONE),
         .number = call->number,
         .sequence = call->captured ? 0 : call->sequence,
         .bytes = call->bytes,
@@ -187,8 +182,8 @@ static struct ranks_operation describe(const struct ranks_part *part, const stru
         return operation;
     operation.hash = comm->hash;
     operation.name = definitions_text(&part->definitions, comm->name);
-    operation.ranks = small(comm->ranks, 0);
-    operation.rank = small(comm->rank, RANKS_NONE);
+    operation.ranks = ranks_small(comm->ranks, 0);
+    operation.rank = ranks_small(comm->rank, RANKS_NONE);
     return operation;
 }
 

@@ -1,8 +1,10 @@
 /* The whole way from traces to waiting ranks: each trace is read alone and leaves its operations,
  * then these are matched. Memory is a hundred bytes an operation. */
-#include "reports/ranks/ranks_inside.h"
-
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/data/reserve.h"
+#include "reports/ranks/inside.h"
 
 #include "base/poison.h"
 
@@ -65,4 +67,168 @@ enum mp_status ranks_finish(struct ranks *ranks, const struct trace_set *set)
     ranks->ops = NULL;
     ranks->op_count = ranks->op_capacity = 0;
     return MP_OK;
+}
+
+/* ---- Which process is which rank of which communicator ---- */
+
+/* By the operations that it ran. Of two processes with one rank, as after two jobs in one folder,
+ * the first one stays. */
+
+static int compare_owners(const void *left, const void *right)
+{
+    const struct op *a = left;
+    const struct op *b = right;
+
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->process > b->process) - (a->process < b->process);
+}
+
+static enum mp_status add_communicator(struct ranks *ranks, const struct op *op)
+{
+    MP_TRY(mp_reserve((void **)&ranks->communicators, ranks->communicator_count,
+                      &ranks->communicator_capacity, sizeof *ranks->communicators));
+    ranks->communicators[ranks->communicator_count++] =
+        (struct ranks_communicator){.hash = op->hash, .first_member = ranks->member_count};
+    return MP_OK;
+}
+
+static enum mp_status add_member(struct ranks *ranks, const struct op *op)
+{
+    struct ranks_communicator *communicator = &ranks->communicators[ranks->communicator_count - 1];
+
+    MP_TRY(mp_reserve((void **)&ranks->members, ranks->member_count, &ranks->member_capacity,
+                      sizeof *ranks->members));
+    ranks->members[ranks->member_count++] =
+        (struct ranks_member){.communicator = (uint32_t)(ranks->communicator_count - 1),
+                              .process = op->process,
+                              .rank = op->rank};
+    communicator->member_count++;
+    communicator->by_order = op->by_order;
+    communicator->ranks = op->ranks > communicator->ranks ? op->ranks : communicator->ranks;
+    if (op->name)
+        communicator->name = mp_intern_get(&ranks->names, op->name, NULL);
+    return MP_OK;
+}
+
+enum mp_status ranks_find_members(struct ranks *ranks)
+{
+    size_t kept = 0;
+
+    if (ranks->op_count)
+        qsort(ranks->ops, ranks->op_count, sizeof *ranks->ops, compare_owners);
+    for (size_t i = 0; i < ranks->op_count; i++) {
+        const struct op *op = &ranks->ops[i];
+        const struct op *last = kept ? &ranks->ops[kept - 1] : NULL;
+        bool is_new = !last || last->hash != op->hash;
+
+        if (is_new)
+            MP_TRY(add_communicator(ranks, op));
+        if (is_new || last->rank != op->rank)
+            MP_TRY(add_member(ranks, op));
+        else if (last->process != op->process) {
+            ranks->unmatched.duplicate_ranks++;
+            continue;
+        }
+        ranks->ops[kept++] = *op;
+    }
+    ranks->op_count = kept;
+    return MP_OK;
+}
+
+/* ---- Which processes belong together ---- */
+
+/* Those that share a communicator, and what shares one with these. Traces of several jobs in one
+ * folder fall apart into several groups. */
+
+/* A process of the same group that stands for it. */
+static uint32_t leader(uint32_t *next, uint32_t process)
+{
+    while (next[process] != process) {
+        next[process] = next[next[process]];
+        process = next[process];
+    }
+    return process;
+}
+
+static void join_members(const struct ranks *ranks, uint32_t *next)
+{
+    for (size_t i = 1; i < ranks->member_count; i++) {
+        const struct ranks_member *member = &ranks->members[i];
+
+        if (member->communicator == member[-1].communicator)
+            next[leader(next, member->process)] = leader(next, member[-1].process);
+    }
+}
+
+enum mp_status ranks_count_jobs(struct ranks *ranks, size_t process_count)
+{
+    uint32_t *next = calloc(process_count + 1, sizeof *next);
+    bool *is_group = calloc(process_count + 1, sizeof *is_group);
+
+    if (next && is_group) {
+        for (uint32_t i = 0; i < process_count; i++)
+            next[i] = i;
+        join_members(ranks, next);
+        for (uint32_t i = 0; i < process_count; i++) {
+            if (leader(next, i) != i && !is_group[leader(next, i)]) {
+                is_group[leader(next, i)] = true;
+                ranks->jobs++;
+            }
+        }
+    }
+    free(is_group);
+    free(next);
+    return next && is_group ? MP_OK : MP_ERR_MEMORY;
+}
+
+/* ---- What functions wait for, by their names ---- */
+
+const char *ranks_function(const struct ranks *ranks, uint32_t function)
+{
+    const char *name = mp_intern_get(&ranks->names, function, NULL);
+
+    return name ? name : "";
+}
+
+bool ranks_is_nccl(const char *kernel)
+{
+    const char *nccl = strstr(kernel, "nccl");
+
+    return nccl && strstr(nccl, "Kernel");
+}
+
+const char *ranks_function_in(const char *kernel, size_t *bytes)
+{
+    const char *prefix = strstr(kernel, "Kernel_");
+    const char *function = prefix ? prefix + strlen("Kernel_") : kernel;
+
+    *bytes = strcspn(function, "_(<");
+    return function;
+}
+
+bool ranks_is_pair(const char *function)
+{
+    return !strcmp(function, "Send") || !strcmp(function, "Recv");
+}
+
+bool ranks_is_synchronous(const char *function)
+{
+    static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
+                                        "AllToAll",  "Barrier",   "AllGatherV"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(function, names[i]))
+            return true;
+    }
+    return false;
+}
+
+uint32_t ranks_missing(const struct ranks_communicator *communicator)
+{
+    return communicator->ranks > communicator->member_count
+               ? communicator->ranks - (uint32_t)communicator->member_count
+               : 0;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
-#include "reports/ranks/ranks_inside.h"
+#include "reports/ranks/inside.h"
 #include "unit/trace_fixture.h"
 
 enum { MAX_PROCESSES = 8 };
