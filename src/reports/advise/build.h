@@ -1,27 +1,17 @@
 /* What the rules of `advise` share; for advise*.c only.
  *
- *     advise.c     the table of rules; thresholds that all of them have; sorting
- *     gain.c       replay, and what it gains an iteration
- *     calls.c      the calls of a thread in order, stretches of launches
- *     names.c      what has most time, for the lines of a finding
- *     launch.c     launch_bound, host_bound
- *     copies.c     pageable_copies, synchronous_copies, exposed_copies
- *     wait.c       needless_wait
- *     kernels.c    small_kernels
- *     layers.c     the layer of each activity
- *     slow.c       slow_layer, reformat_layers
- *     alloc.c      allocation
- *     streams.c    unused_streams
- *     tail.c       tail
- *     faults.c     page_faults
- *     kinds.c      what kernels are by their names; sums over some of them
- *     removed.c    layout_changes, split_k, repeated_casts
- *     fusion.c     unfused_pointwise
- *     precision.c  low_precision
- *     grids.c      small_grids; launch shapes and limits of devices
- *     constants.c  constant_copies
- *     callers.c    whose lines a finding is about
- *     framework.c  which framework it is, and the advice in its words
+ *     advise.c   the table of rules; thresholds that all of them have; sorting
+ *     gain.c     replay, and what it gains an iteration; whose lines a finding is about
+ *     calls.c    the calls of a thread in order, stretches of launches
+ *     names.c    what has most time, what kernels are, the framework; lines of a finding
+ *     layers.c   the layer of each activity
+ *     launch.c   launch_bound, host_bound, small_kernels, allocation
+ *     copies.c   pageable_copies, synchronous_copies, exposed_copies, constant_copies, page_faults
+ *     streams.c  unused_streams, needless_wait
+ *     slow.c     slow_layer, reformat_layers, tail
+ *     kernels.c  layout_changes, split_k, repeated_casts, unfused_pointwise, low_precision,
+ *                small_grids; launch shapes and limits of devices
+ *     sampled.c  what was sampled while kernels and copies ran
  */
 #ifndef MP_REPORTS_ADVISE_BUILD_H
 #define MP_REPORTS_ADVISE_BUILD_H
@@ -86,7 +76,7 @@ struct advise_sampled {
     double *factors;               /* by name, while a rule is judged; owned */
 };
 
-/* What knows the lines behind activities (callers.c). All zero: the trace has no stacks. */
+/* What knows the lines behind activities (gain.c). All zero: the trace has no stacks. */
 struct advise_callers {
     uint32_t *first; /* by frame: the first one of its line; owned */
     struct host_samples samples;
@@ -224,7 +214,7 @@ static inline bool advise_counts_host(const struct advise *advise, uint32_t piec
 void advise_mark_launches(const struct advise *advise, bool with_graphs, uint8_t *marks,
                           uint8_t mark);
 
-/* ---- wait.c ---- */
+/* ---- streams.c ---- */
 
 /* Receives a call that waits although the host needs nothing from the wait, and the next call,
  * which launches. */
@@ -252,7 +242,7 @@ void advise_tally_lines(const struct advise *advise, const struct advise_tally *
 void advise_tally_max(const struct advise *advise, const struct advise_tally *tally, size_t max,
                       struct advise_finding *finding);
 
-/* ---- kinds.c ---- */
+/* ---- Kinds, names.c ---- */
 
 enum mp_status advise_kinds_load(struct advise *advise);
 
@@ -277,7 +267,7 @@ double advise_picked_percent(const struct advise *advise, const struct advise_pi
 void advise_picked_tell(const struct advise *advise, const struct advise_picked *picked,
                         struct advise_finding *finding);
 
-/* ---- framework.c ---- */
+/* ---- The framework, names.c ---- */
 
 /* Needs kinds and layers. */
 void advise_find_framework(struct advise *advise);
@@ -285,7 +275,7 @@ void advise_find_framework(struct advise *advise);
 /* What to do in the framework's words; NULL: there are none for this rule. Static. */
 const char *advise_in_words_of(enum kernel_framework framework, enum advise_rule_id rule);
 
-/* ---- callers.c ---- */
+/* ---- Callers, gain.c ---- */
 
 /* Needs the advice's stacks. MP_ERR_IO, MP_ERR_MEMORY, with a text in advise->error;
  * advise_callers_free in any case. */
@@ -295,7 +285,7 @@ void advise_callers_free(struct advise *advise);
 /* The callers of what the rule's last replay changed. MP_ERR_MEMORY. */
 enum mp_status advise_find_callers(struct advise *advise, struct advise_finding *finding);
 
-/* ---- grids.c ---- */
+/* ---- Grids, kernels.c ---- */
 
 /* Reads launch shapes and limits of devices. MP_ERR_IO, MP_ERR_MEMORY, with a text in
  * advise->error; advise_grids_free in any case. */

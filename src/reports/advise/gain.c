@@ -1,3 +1,14 @@
+/* What a change gains an iteration, by replay, and whose lines it is about.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/stacks/alike.h"
+#include "profile/stacks/where.h"
+#include "reports/advise/build.h"
+
+#include "base/poison.h"
+
 /* What a change gains an iteration, by replay.
  *
  *     iterations   |--- 1 ---|   |--- 2 ---|            |--- 1 -|  |- 2 -|
@@ -7,12 +18,6 @@
  * throughput, while its latencies may even grow. The step of a request is its own: from its begin
  * to where its thread has the result, whatever other threads do.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "reports/advise/build.h"
-
-#include "base/poison.h"
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -155,4 +160,191 @@ uint64_t advise_usual_gain(const struct advise *advise, uint64_t gain)
         return gain;
     share = gain < advise->mean ? (double)gain / (double)advise->mean : 1;
     return (uint64_t)(share * (double)advise->step);
+}
+
+/* Whose lines a finding is about: the callers of the calls and the work that the rule changed in
+ * its replay. Waits and calls weigh what they take, work its time, host code its length.
+ *
+ * Host code that goes together with the call behind it belongs to that call's line: it is the
+ * operator that makes the call. Host code that goes alone belongs to the line that the thread was
+ * in, as `deps` and `iters` have it.
+ */
+
+/* One own line with more says too little: the packages that it calls are listed too. */
+#define ALMOST_ALL 90.0
+
+#define MIN_SHARE 1.0 /* percent; what has less tells nothing */
+
+/* ns of a line, by what they are; of a package's frame only `package`. */
+struct advise_weight {
+    uint64_t called, host, package;
+};
+
+struct weighing {
+    const struct advise *advise;
+    struct advise_weight *lines; /* by frame, of lines by their first one; [0] not known */
+    uint64_t all;
+};
+
+enum mp_status advise_callers_load(struct advise *advise)
+{
+    const struct call_stacks *stacks = &advise->advice->stacks;
+    struct advise_callers *callers = &advise->callers;
+
+    if (!call_stacks_has_any(stacks))
+        return MP_OK;
+    callers->first = alike_lines(stacks);
+    if (!callers->first)
+        return MP_ERR_MEMORY;
+    MP_TRY(host_samples_load(&callers->samples, advise->trace, advise->error));
+    return stacks_makers_load(&callers->makers, advise->trace, stacks, advise->error);
+}
+
+void advise_callers_free(struct advise *advise)
+{
+    free(advise->callers.first);
+    host_samples_free(&advise->callers.samples);
+    stacks_makers_free(&advise->callers.makers);
+}
+
+/* ---- What belongs to which line ---- */
+
+static struct advise_weight *line_of(struct weighing *weighing, uint32_t stack)
+{
+    const struct call_stacks *stacks = &weighing->advise->advice->stacks;
+    const uint32_t *first = weighing->advise->callers.first;
+    uint32_t frame = stack ? call_stacks_link(stacks, stack)->frame : 0;
+
+    return &weighing->lines[frame < stacks->frames.count ? first[frame] : 0];
+}
+
+static void add(struct weighing *weighing, uint32_t stack, uint64_t called, uint64_t host)
+{
+    const struct call_stacks *stacks = &weighing->advise->advice->stacks;
+    struct advise_weight *own = line_of(weighing, stack ? call_stacks_own(stacks, stack) : 0);
+
+    own->called += called;
+    own->host += host;
+    line_of(weighing, stack ? call_stacks_package(stacks, stack) : 0)->package += called + host;
+    weighing->all += called + host;
+}
+
+static void take_host(void *context, uint32_t stack, uint64_t ns)
+{
+    add(context, stack, 0, ns);
+}
+
+/* The stack that is behind an activity; 0: unknown. */
+static uint32_t stack_of(const struct advise *advise, uint32_t index)
+{
+    const struct deps_activity *activity = &advise->deps->activities[index];
+    uint32_t maker = stacks_maker(&advise->callers.makers, advise->deps, index);
+
+    if (maker)
+        return maker;
+    if (index >= advise->deps->host_count && activity->launch != DEPS_NONE)
+        activity = &advise->deps->activities[activity->launch];
+    return call_stacks_of_call(&advise->advice->stacks, activity->correlation);
+}
+
+static void add_host(struct weighing *weighing, uint32_t piece)
+{
+    const struct advise *advise = weighing->advise;
+    const struct stacks_host host = {advise->deps, &advise->advice->stacks,
+                                     &advise->callers.samples, take_host, weighing};
+    const struct deps_lane *lane = &advise->deps->lanes[advise->deps->activities[piece].lane];
+    struct advise_span spans[2];
+    size_t count = advise_counts_host(advise, piece) ? advise_host_spans(advise, piece, spans) : 0;
+
+    for (size_t i = 0; i < count; i++)
+        stacks_in_front_of(&host, lane, piece, spans[i].begin, spans[i].end);
+}
+
+static void add_changed(struct weighing *weighing, uint32_t index)
+{
+    const struct advise *advise = weighing->advise;
+    const struct deps_activity *activity = &advise->deps->activities[index];
+    unsigned edits = advise->edits[index];
+    uint64_t host = 0;
+
+    if (edits == DEPS_EDIT_NO_HOST) {
+        if (index < advise->deps->host_count)
+            add_host(weighing, index);
+        return;
+    }
+    if (!edits || !advise_counts(advise, index))
+        return;
+    if (index < advise->deps->host_count && edits & DEPS_EDIT_NO_HOST)
+        host = advise_host_before(advise, index);
+    add(weighing, stack_of(advise, index), host + activity->end - activity->begin, 0);
+}
+
+/* ---- Those with most ---- */
+
+static uint64_t weight_of(const struct advise_weight *line, bool packages)
+{
+    return packages ? line->package : line->called + line->host;
+}
+
+static enum advise_caller_kind kind_of(const struct advise_weight *line, bool packages)
+{
+    if (packages)
+        return ADVISE_IN_PACKAGE;
+    return line->host > line->called ? ADVISE_HOST_CODE : ADVISE_CALLED_FROM;
+}
+
+/* Takes the line that has most, whose weight is gone then. False: none that matters is left. */
+static bool take_largest(struct weighing *weighing, bool packages, struct advise_caller *caller)
+{
+    const struct dense *frames = &weighing->advise->advice->stacks.frames;
+    struct advise_weight *max = &weighing->lines[0];
+    double percent;
+
+    max->called = max->host = max->package = 0;
+    for (size_t i = 1; i < frames->count; i++)
+        if (weight_of(&weighing->lines[i], packages) > weight_of(max, packages))
+            max = &weighing->lines[i];
+    percent = 100 * (double)weight_of(max, packages) / (double)(weighing->all + !weighing->all);
+    if (percent < MIN_SHARE)
+        return false;
+    *caller = (struct advise_caller){
+        .frame = *(const struct stack_frame *)dense_at(frames, (size_t)(max - weighing->lines)),
+        .percent = percent,
+        .kind = kind_of(max, packages),
+    };
+    if (packages)
+        max->package = 0;
+    else
+        max->called = max->host = 0;
+    return true;
+}
+
+static void list_callers(struct weighing *weighing, struct advise_finding *finding)
+{
+    size_t *count = &finding->caller_count;
+
+    while (*count < ADVISE_CALLERS && take_largest(weighing, false, &finding->callers[*count]))
+        ++*count;
+    if (!*count || finding->callers[0].percent <= ALMOST_ALL)
+        return;
+    for (size_t max = *count + ADVISE_CALLERS;
+         *count < max && take_largest(weighing, true, &finding->callers[*count]);)
+        ++*count;
+}
+
+enum mp_status advise_find_callers(struct advise *advise, struct advise_finding *finding)
+{
+    const struct call_stacks *stacks = &advise->advice->stacks;
+    struct weighing weighing = {.advise = advise};
+
+    if (!call_stacks_has_any(stacks))
+        return MP_OK;
+    weighing.lines = calloc(stacks->frames.count + 1, sizeof *weighing.lines);
+    if (!weighing.lines)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = 0; i < advise->deps->count; i++)
+        add_changed(&weighing, i);
+    list_callers(&weighing, finding);
+    free(weighing.lines);
+    return MP_OK;
 }

@@ -1,9 +1,4 @@
-/* Findings as text, CSV and JSON.
- *
- *     advise.c       text, and a row for each finding in CSV
- *     json.c         the JSON document
- *     job.c          findings on several ranks together
- */
+/* Findings as text, CSV and JSON, on a trace or on several ranks together. */
 #ifndef MP_REPORTS_ADVISE_PRINT_H
 #define MP_REPORTS_ADVISE_PRINT_H
 
