@@ -185,7 +185,7 @@ enum mp_status lake_put_event(struct lake *lake, const struct export_row *row)
 /* ---- Edges ---- */
 
 /* The row of an activity is that of its first piece. */
-static uint32_t row_of(const struct deps *deps, uint32_t index)
+static uint32_t row_of_activity(const struct deps *deps, uint32_t index)
 {
     return index < deps->host_count ? deps->activities[index].first_of_call : index;
 }
@@ -212,11 +212,11 @@ enum mp_status lake_put_edges(struct lake *lake)
         uint32_t bound = deps_bound_to(deps, i);
         struct tables_cell cells[LAKE_EDGE_COLUMNS] = {{.kind = 0}};
 
-        if (bound == DEPS_NONE || row_of(deps, bound) == row_of(deps, i))
+        if (bound == DEPS_NONE || row_of_activity(deps, bound) == row_of_activity(deps, i))
             continue;
         cells[LAKE_EDGE_run_id] = tables_words(lake->run);
-        cells[LAKE_EDGE_activity] = TABLES_NUMBER((int32_t)row_of(deps, i));
-        cells[LAKE_EDGE_waited_for] = TABLES_NUMBER((int32_t)row_of(deps, bound));
+        cells[LAKE_EDGE_activity] = TABLES_NUMBER((int32_t)row_of_activity(deps, i));
+        cells[LAKE_EDGE_waited_for] = TABLES_NUMBER((int32_t)row_of_activity(deps, bound));
         cells[LAKE_EDGE_reason] = tables_words(reasons[deps->activities[i].bound]);
         MP_TRY(tables_put(lake->tables, LAKE_EDGE, cells));
     }

@@ -95,8 +95,8 @@ enum deps_flag {
                                that of waiting for peers */
 };
 
-/* An activity `i`. If its lane is a thread it is a piece of a call or wait, else it is work: of the
- * device, or a host function that a stream calls.
+/* An activity `i`. If its lane is a thread it is a call or wait, or one piece of it; else it is
+ * work: of the device, or a host function that a stream calls.
  *
  *     i < host_count     <=>  lane is a thread  <=>  kind is DEPS_CALL or DEPS_WAIT
  *     begin              <=   end
@@ -112,8 +112,8 @@ enum deps_flag {
  *     launch             is   the first piece of the call with this correlation id
  *     has_launch         :=   launch is known and not DEPS_NOT_ROOT
  *     launch_class       is   valid if has_launch
- *     end(own_lane)      <=   begin; a node's lies in its lane, a stream's order may lead through
- *                             a graph launch whose nodes ran in other lanes
+ *     end(own_lane)      <=   begin; that of a node is in its lane, but stream order may lead
+ *                             through a graph launch whose nodes ran in other lanes
  *     begin(overlapped)  <=   begin < end(overlapped); a kernel that began by programmatic launch
  *     last_awaited       :=   overlapped if known, else the later of own_lane and other_lane
  *     front              :=   all predecessors but own_lane and overlapped; of a node, all
@@ -169,23 +169,6 @@ struct deps_activity {
 /* A trace has millions of them: one is one cache line. */
 _Static_assert(sizeof(struct deps_activity) == 64, "an activity has 64 bytes");
 _Static_assert(DEPS_REASONS <= 16, "a reason has 4 bits");
-
-/* An activity that knows its times only. */
-static inline struct deps_activity deps_blank(uint64_t begin, uint64_t end, uint64_t correlation)
-{
-    return (struct deps_activity){
-        .begin = begin,
-        .end = end,
-        .correlation = correlation,
-        .launch = DEPS_NONE,     /* or first_of_call, */
-        .own_lane = DEPS_NONE,   /* last_of_call, */
-        .other_lane = DEPS_NONE, /* awaited */
-        .overlapped = DEPS_NONE,
-        .launch_class = DEPS_NONE,
-        .front = DEPS_NONE,
-        .shape = DEPS_NONE, /* or copy, wait, runner */
-    };
-}
 
 /* What only copies have. */
 struct deps_copy {

@@ -60,9 +60,9 @@ static const struct statistics *statistics_of_row(const struct deps_iterations *
 }
 
 /* Passes every row to report_row or report_measure. */
-static void each_row(struct report_table *table, const struct deps_iterations *iterations,
-                     const struct deps_table_rows *rows, const struct statistics *other,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void each_mean_row(struct report_table *table, const struct deps_iterations *iterations,
+                          const struct deps_table_rows *rows, const struct statistics *other,
+                          void (*take)(struct report_table *, const struct report_cell *))
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct deps_table_row *row = &rows->items[i];
@@ -89,9 +89,9 @@ static enum mp_status print_table(struct report_table *table, const struct deps_
         MP_TRY(other_statistics(report, &other));
     MP_TRY(deps_rows_build(report->deps, &report->iterations->total, parts, &rows));
     if (table->format == REPORT_CSV)
-        each_row(table, report->iterations, &rows, &other, report_measure);
+        each_mean_row(table, report->iterations, &rows, &other, report_measure);
     report_header(table);
-    each_row(table, report->iterations, &rows, &other, report_row);
+    each_mean_row(table, report->iterations, &rows, &other, report_row);
     report_end(table);
     deps_rows_free(&rows);
     return MP_OK;

@@ -59,6 +59,23 @@ enum mp_status deps_join(struct deps *deps, uint32_t *into, uint32_t other);
 
 /* ---- An activity ---- */
 
+/* An activity that knows its times only. */
+static inline struct deps_activity deps_blank(uint64_t begin, uint64_t end, uint64_t correlation)
+{
+    return (struct deps_activity){
+        .begin = begin,
+        .end = end,
+        .correlation = correlation,
+        .launch = DEPS_NONE,     /* or first_of_call, */
+        .own_lane = DEPS_NONE,   /* last_of_call, */
+        .other_lane = DEPS_NONE, /* awaited */
+        .overlapped = DEPS_NONE,
+        .launch_class = DEPS_NONE,
+        .front = DEPS_NONE,
+        .shape = DEPS_NONE, /* or copy, wait, runner */
+    };
+}
+
 /* When an activity began, in the run that was recorded. */
 static inline uint64_t deps_recorded_begin(const struct deps *deps,
                                            const struct deps_activity *activity)

@@ -2,13 +2,55 @@
  * (host code, launch latency) are rows too.
  */
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text/foreign.h"
+#include "reports/common/host_code.h"
 
 #include "reports/common/quality.h"
 #include "reports/deps/sections.h"
 
 #include "base/poison.h"
+
+/* ---- Lines and keys that several sections print ---- */
+
+void print_deps_title(const struct report_out *out, const struct deps_report *report,
+                      const char *format, ...)
+{
+    va_list arguments;
+
+    if (!report_has_titles(out))
+        return;
+    print_prefix(out, report->trace);
+    va_start(arguments, format);
+    foreign_print(out->file, format, arguments);
+    va_end(arguments);
+    fputc('\n', out->file);
+}
+
+void json_deps_window(struct json_writer *json, const struct deps_report *report,
+                      const struct deps_window *window)
+{
+    if (report->iterations)
+        JSON_FACTS(json, FACT("iteration", window->id));
+    JSON_FACTS(json, FACT_IF("range", window->range, window->range->id));
+}
+
+const char *deps_kind_name(unsigned kind)
+{
+    static const char *const names[DEPS_KINDS] = {
+        [DEPS_CALL] = "call", [DEPS_KERNEL] = "kernel",     [DEPS_COPY] = "copy",
+        [DEPS_SET] = "set",   [DEPS_GRAPH] = "graph",       [DEPS_HOST_FUNCTION] = "host function",
+        [DEPS_WAIT] = "wait", [DEPS_TRANSFER] = "transfer",
+    };
+
+    return names[kind];
+}
+
+/* ---- Rows ---- */
 
 static const struct {
     const char *name;
@@ -59,7 +101,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int compare_table_rows(const void *left, const void *right)
 {
     const struct deps_table_row *a = left;
     const struct deps_table_row *b = right;
@@ -113,7 +155,7 @@ enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result
                                         .numbers = result->rows[id]};
     }
     add_parts(rows, result->parts, parts);
-    qsort(rows->items, rows->count, sizeof *rows->items, compare_rows);
+    qsort(rows->items, rows->count, sizeof *rows->items, compare_table_rows);
     return MP_OK;
 }
 
@@ -121,6 +163,109 @@ void deps_rows_free(struct deps_table_rows *rows)
 {
     free(rows->items);
     *rows = (struct deps_table_rows){0};
+}
+
+/* ---- --parts ---- */
+
+void print_deps_host(const struct report_out *out, const struct deps_report *report)
+{
+    bool mean = report->iterations != NULL;
+    const struct host_code host = {
+        .trace = report->trace,
+        .gaps = report->gaps,
+        .title = mean ? "Host code on the path of an iteration" : "Host code on the critical path",
+        .iterations = mean ? report->windows->count : 0,
+    };
+
+    print_host_code(out, &host);
+}
+
+void json_deps_host(struct json_writer *json, const struct deps_report *report)
+{
+    const struct host_code host = {.gaps = report->gaps};
+
+    json_host_code(json, &host);
+}
+
+#define STEP_BYTES 512
+
+static const struct report_column latency_columns[] = {
+    {.title = "Shortest", .key = "shortest_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "P90", .key = "p90_ns", .kind = REPORT_CELL_TIME, .width = 13},
+    {.title = "Examples", .key = "examples", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "Step", .key = "step", .kind = REPORT_CELL_TEXT, .width = 4},
+};
+
+#define LATENCY_COLUMN_COUNT (sizeof latency_columns / sizeof *latency_columns)
+
+/* "cuLaunchKernel to kernel", "stream to copy", "node to kernel". */
+static const char *step_of(const struct deps *deps, const struct deps_latency *latency,
+                           char buffer[STEP_BYTES])
+{
+    static const char *const places[] = {"stream", "stream to first node:", "node"};
+    const char *call = mp_intern_get(&deps->names, latency->call, NULL);
+
+    if (!latency->call)
+        snprintf(buffer, STEP_BYTES, "%s to %s", places[latency->place],
+                 deps_kind_name(latency->kind));
+    else if (latency->place)
+        snprintf(buffer, STEP_BYTES, "%s to first %s of graph %" PRIu64, call,
+                 deps_kind_name(latency->kind), latency->graph);
+    else
+        snprintf(buffer, STEP_BYTES, "%s to %s", call,
+                 latency->work ? mp_intern_get(&deps->names, latency->work, NULL)
+                               : deps_kind_name(latency->kind));
+    return buffer;
+}
+
+/* Passes each class of which the trace has an example to report_row or report_measure. */
+static void each_latency(struct report_table *table, const struct deps *deps,
+                         void (*take)(struct report_table *, const struct report_cell *))
+{
+    for (uint32_t i = 0; i < deps->launch_classes.count + DEPS_CLASSES; i++) {
+        const struct deps_latency *latency = i < deps->launch_classes.count
+                                                 ? &deps->launch_latencies[i]
+                                                 : &deps->latencies[i - deps->launch_classes.count];
+        char step[STEP_BYTES];
+
+        if (latency->examples) {
+            struct report_cell cells[LATENCY_COLUMN_COUNT] = {
+                report_number_cell(latency->shortest), report_number_cell(latency->p50),
+                report_number_cell(latency->p90), report_number_cell(latency->examples),
+                report_text_cell(step_of(deps, latency, step))};
+
+            take(table, cells);
+        }
+    }
+}
+
+void print_deps_latencies(const struct report_out *out, const struct deps_report *report)
+{
+    struct report_table table;
+
+    print_deps_title(out, report,
+                     "Shortest latency of each kind of step: P10 of at least %d examples, else the "
+                     "least.",
+                     DEPS_ENOUGH_EXAMPLES);
+    report_begin(&table, out, latency_columns, LATENCY_COLUMN_COUNT);
+    table.name = "latencies";
+    if (out->format == REPORT_CSV)
+        each_latency(&table, report->deps, report_measure);
+    report_header(&table);
+    each_latency(&table, report->deps, report_row);
+    report_end(&table);
+}
+
+void json_deps_latencies(struct json_writer *json, const struct deps_report *report)
+{
+    struct report_table table;
+
+    json_open_array(json);
+    report_begin_json(&table, json, latency_columns, LATENCY_COLUMN_COUNT);
+    each_latency(&table, report->deps, report_row);
+    report_end(&table);
+    json_close_array(json);
 }
 
 /* ---- The table ---- */
@@ -145,9 +290,9 @@ static const struct report_column columns[] = {
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
 /* Passes every row to report_row or report_measure. */
-static void each_row(struct report_table *table, const struct deps_table_rows *rows,
-                     uint64_t window,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void each_name(struct report_table *table, const struct deps_table_rows *rows,
+                      uint64_t window,
+                      void (*take)(struct report_table *, const struct report_cell *))
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct deps_table_row *row = &rows->items[i];
@@ -177,9 +322,9 @@ enum mp_status print_deps_names(const struct report_out *out, const struct deps_
     MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
     report_begin(&table, out, columns, COLUMN_COUNT);
     if (out->format == REPORT_CSV)
-        each_row(&table, &rows, report->result->window, report_measure);
+        each_name(&table, &rows, report->result->window, report_measure);
     report_header(&table);
-    each_row(&table, &rows, report->result->window, report_row);
+    each_name(&table, &rows, report->result->window, report_row);
     report_end(&table);
     deps_rows_free(&rows);
     if (report->job)

@@ -3,13 +3,8 @@
  */
 #include "reports/deps/print.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-
-#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "profile/ranges.h"
-#include "reports/common/host_code.h"
 #include "reports/common/quality.h"
 #include "reports/deps/sections.h"
 
@@ -17,144 +12,6 @@
 
 /* Containers that have each item on its own line: the document and its arrays. */
 #define JSON_LINES 2
-
-/* ---- Lines and keys that several sections print ---- */
-
-void print_deps_title(const struct report_out *out, const struct deps_report *report,
-                      const char *format, ...)
-{
-    va_list arguments;
-
-    if (!report_has_titles(out))
-        return;
-    print_prefix(out, report->trace);
-    va_start(arguments, format);
-    foreign_print(out->file, format, arguments);
-    va_end(arguments);
-    fputc('\n', out->file);
-}
-
-void json_deps_window(struct json_writer *json, const struct deps_report *report,
-                      const struct deps_window *window)
-{
-    if (report->iterations)
-        JSON_FACTS(json, FACT("iteration", window->id));
-    JSON_FACTS(json, FACT_IF("range", window->range, window->range->id));
-}
-
-const char *deps_kind_name(unsigned kind)
-{
-    static const char *const names[DEPS_KINDS] = {
-        [DEPS_CALL] = "call", [DEPS_KERNEL] = "kernel",     [DEPS_COPY] = "copy",
-        [DEPS_SET] = "set",   [DEPS_GRAPH] = "graph",       [DEPS_HOST_FUNCTION] = "host function",
-        [DEPS_WAIT] = "wait", [DEPS_TRANSFER] = "transfer",
-    };
-
-    return names[kind];
-}
-
-void print_deps_host(const struct report_out *out, const struct deps_report *report)
-{
-    bool mean = report->iterations != NULL;
-    const struct host_code host = {
-        .trace = report->trace,
-        .gaps = report->gaps,
-        .title = mean ? "Host code on the path of an iteration" : "Host code on the critical path",
-        .iterations = mean ? report->windows->count : 0,
-    };
-
-    print_host_code(out, &host);
-}
-
-void json_deps_host(struct json_writer *json, const struct deps_report *report)
-{
-    const struct host_code host = {.gaps = report->gaps};
-
-    json_host_code(json, &host);
-}
-
-#define STEP_BYTES 512
-
-/* ---- --parts ---- */
-
-static const struct report_column columns[] = {
-    {.title = "Shortest", .key = "shortest_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "P90", .key = "p90_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "Examples", .key = "examples", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "Step", .key = "step", .kind = REPORT_CELL_TEXT, .width = 4},
-};
-
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
-
-/* "cuLaunchKernel to kernel", "stream to copy", "node to kernel". */
-static const char *step_of(const struct deps *deps, const struct deps_latency *latency,
-                           char buffer[STEP_BYTES])
-{
-    static const char *const places[] = {"stream", "stream to first node:", "node"};
-    const char *call = mp_intern_get(&deps->names, latency->call, NULL);
-
-    if (!latency->call)
-        snprintf(buffer, STEP_BYTES, "%s to %s", places[latency->place],
-                 deps_kind_name(latency->kind));
-    else if (latency->place)
-        snprintf(buffer, STEP_BYTES, "%s to first %s of graph %" PRIu64, call,
-                 deps_kind_name(latency->kind), latency->graph);
-    else
-        snprintf(buffer, STEP_BYTES, "%s to %s", call,
-                 latency->work ? mp_intern_get(&deps->names, latency->work, NULL)
-                               : deps_kind_name(latency->kind));
-    return buffer;
-}
-
-/* Passes each class of which the trace has an example to report_row or report_measure. */
-static void each_latency(struct report_table *table, const struct deps *deps,
-                         void (*take)(struct report_table *, const struct report_cell *))
-{
-    for (uint32_t i = 0; i < deps->launch_classes.count + DEPS_CLASSES; i++) {
-        const struct deps_latency *latency = i < deps->launch_classes.count
-                                                 ? &deps->launch_latencies[i]
-                                                 : &deps->latencies[i - deps->launch_classes.count];
-        char step[STEP_BYTES];
-
-        if (latency->examples) {
-            struct report_cell cells[COLUMN_COUNT] = {
-                report_number_cell(latency->shortest), report_number_cell(latency->p50),
-                report_number_cell(latency->p90), report_number_cell(latency->examples),
-                report_text_cell(step_of(deps, latency, step))};
-
-            take(table, cells);
-        }
-    }
-}
-
-void print_deps_latencies(const struct report_out *out, const struct deps_report *report)
-{
-    struct report_table table;
-
-    print_deps_title(out, report,
-                     "Shortest latency of each kind of step: P10 of at least %d examples, else the "
-                     "least.",
-                     DEPS_ENOUGH_EXAMPLES);
-    report_begin(&table, out, columns, COLUMN_COUNT);
-    table.name = "latencies";
-    if (out->format == REPORT_CSV)
-        each_latency(&table, report->deps, report_measure);
-    report_header(&table);
-    each_latency(&table, report->deps, report_row);
-    report_end(&table);
-}
-
-void json_deps_latencies(struct json_writer *json, const struct deps_report *report)
-{
-    struct report_table table;
-
-    json_open_array(json);
-    report_begin_json(&table, json, columns, COLUMN_COUNT);
-    each_latency(&table, report->deps, report_row);
-    report_end(&table);
-    json_close_array(json);
-}
 
 /* ---- The first and the last lines: how far the path can be trusted ---- */
 

@@ -1,8 +1,8 @@
 /* The dependency analysis as nvprof prints it, as CSV and as JSON, and what goes with it: the table
  * of activities, iterations, what-if.
  *
- *     print.c       the order of the sections, the JSON document, head and notes, --parts
- *     names.c       the table of names: which rows it has, in which order
+ *     print.c       the order of the sections, the JSON document, head and notes
+ *     names.c       the table of names: its rows, their order; --parts
  *     trace.c       --trace: each activity, and what bound it
  *     iterations.c  --iterations and --slowest: each row over many iterations
  *     what_if.c     --what-if and --gains

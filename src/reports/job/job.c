@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
-#include "reports/deps/lookup.h"
+#include "reports/deps/deps.h"
 #include "reports/job/inside.h"
 
 #include "base/poison.h"

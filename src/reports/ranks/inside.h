@@ -3,6 +3,7 @@
  *     load.c       reads the traces of a job, one after the other
  *     ranks.c      the whole way from traces to waiting ranks; members of communicators
  *     read.c       the rows of a trace, and which call launched which kernel
+ *     functions.c  what functions wait for, by their names
  *     carriers.c   calls with their kernels: operations
  *     lanes.c      how far the numbers of ranks are shifted
  *     clocks.c     how far the clocks of hosts are apart

@@ -2,7 +2,7 @@
 #ifndef MP_REPORTS_REPLAY_SOLVE_H
 #define MP_REPORTS_REPLAY_SOLVE_H
 
-#include "reports/deps/lookup.h"
+#include "reports/deps/deps.h"
 #include "reports/replay/replay.h"
 
 struct replay {
