@@ -18,4 +18,8 @@ typedef bool mp_sort_before(const void *context, uint32_t a, uint32_t b);
 void mp_sort(uint32_t *items, size_t count, uint32_t *scratch, mp_sort_before *before,
              const void *context);
 
+/* -1, 0 or 1, as qsort wants it: how two numbers compare. `MP_ORDER(a, b) ?: MP_ORDER(c, d)`
+ * compares by a second key where the first ones are equal. Evaluates its arguments twice. */
+#define MP_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
 #endif

@@ -550,7 +550,7 @@ static int compare_spans(const void *left, const void *right)
     const struct span *a = left;
     const struct span *b = right;
 
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    return MP_ORDER(a->begin, b->begin);
 }
 
 /* Time that the spans cover together. */

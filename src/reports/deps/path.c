@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "reports/deps/build.h"
 
 #include "base/poison.h"
@@ -359,7 +360,7 @@ static int compare_columns(const void *left, const void *right)
     uint32_t a = ((const struct value *)left)->column;
     uint32_t b = ((const struct value *)right)->column;
 
-    return (a > b) - (a < b);
+    return MP_ORDER(a, b);
 }
 
 static struct statistics *statistics_slot(struct deps_iterations *iterations, uint32_t names,
@@ -398,9 +399,7 @@ static int compare_lengths(const void *left, const void *right)
     const struct length *a = left;
     const struct length *b = right;
 
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? 1 : -1;
-    return (a->window > b->window) - (a->window < b->window);
+    return MP_ORDER(b->ns, a->ns) ?: MP_ORDER(a->window, b->window);
 }
 
 static enum mp_status order_by_length(const struct deps_windows *windows,

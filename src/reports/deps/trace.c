@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/sort.h"
 #include "reports/common/quality.h"
 #include "reports/deps/sections.h"
 
@@ -117,11 +118,8 @@ static int compare_places(const void *left, const void *right, void *context)
     uint32_t windows[] = {table->entries[a].window, table->entries[b].window};
     const struct deps_activity *activities = table->report->deps->activities;
 
-    if (windows[0] != windows[1])
-        return windows[0] < windows[1] ? -1 : 1;
-    if (activities[a].begin != activities[b].begin)
-        return activities[a].begin < activities[b].begin ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return MP_ORDER(windows[0], windows[1]) ?:
+           MP_ORDER(activities[a].begin, activities[b].begin) ?: MP_ORDER(a, b);
 }
 
 static void look_at_lanes(struct trace_table *table)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/data/proportion.h"
+#include "base/data/sort.h"
 #include "reports/deps/build.h"
 
 #include "base/poison.h"
@@ -59,11 +60,7 @@ static int compare_host_functions(const void *left, const void *right, void *con
     const struct deps_activity *a = &deps->activities[x];
     const struct deps_activity *b = &deps->activities[y];
 
-    if (a->runner != b->runner)
-        return a->runner < b->runner ? -1 : 1;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return x < y ? -1 : x > y;
+    return MP_ORDER(a->runner, b->runner) ?: MP_ORDER(a->begin, b->begin) ?: MP_ORDER(x, y);
 }
 
 static enum mp_status list_host_functions(struct deps *deps, struct host_functions *functions)
@@ -174,11 +171,7 @@ static int compare_stretches(const void *left, const void *right)
     const struct deps_stretch *a = left;
     const struct deps_stretch *b = right;
 
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
+    return MP_ORDER(a->lane, b->lane) ?: MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->end, b->end);
 }
 
 /* Takes calls and waits out of a stretch. The time of waits was blocked. */

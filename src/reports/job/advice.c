@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/data/sort.h"
 #include "base/text/units.h"
 #include "reports/advise/advise.h"
 #include "reports/job/inside.h"
@@ -83,9 +84,7 @@ static int compare_lateness(const void *left, const void *right)
     const struct lateness *a = left;
     const struct lateness *b = right;
 
-    if (a->sum != b->sum)
-        return a->sum > b->sum ? -1 : 1;
-    return (a->process > b->process) - (a->process < b->process);
+    return MP_ORDER(b->sum, a->sum) ?: MP_ORDER(a->process, b->process);
 }
 
 static enum mp_status measure(struct work *work)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/sort.h"
 #include "reports/job/inside.h"
 
 #include "base/poison.h"
@@ -15,13 +16,8 @@ static int compare_sides(const void *left, const void *right)
     const struct job_side *a = left;
     const struct job_side *b = right;
 
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    if (a->length != b->length)
-        return a->length < b->length ? -1 : 1;
-    return (a->side > b->side) - (a->side < b->side);
+    return MP_ORDER(a->process, b->process) ?: MP_ORDER(a->begin, b->begin) ?:
+           MP_ORDER(a->length, b->length) ?: MP_ORDER(a->side, b->side);
 }
 
 bool job_same_kernel(const struct job *job, size_t at)

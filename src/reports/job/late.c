@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "reports/deps/deps.h"
 #include "reports/job/inside.h"
 
@@ -169,9 +170,7 @@ static int compare_steps(const void *left, const void *right)
     const struct job_step *a = left;
     const struct job_step *b = right;
 
-    if (a->ns != b->ns)
-        return a->ns > b->ns ? -1 : 1;
-    return (a->less > b->less) - (a->less < b->less);
+    return MP_ORDER(b->ns, a->ns) ?: MP_ORDER(a->less, b->less);
 }
 
 static void note_taken(const struct job *job, struct job_taken *taken, const struct job_step *step,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/sort.h"
 #include "reports/job/inside.h"
 #include "reports/job/job.h"
 
@@ -210,11 +211,8 @@ static int compare_entries(const void *left, const void *right)
     const struct entry *a = left;
     const struct entry *b = right;
 
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    if (a->index != b->index)
-        return a->index < b->index ? -1 : 1;
-    return a->transfer - b->transfer;
+    return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->index, b->index) ?:
+           (a->transfer - b->transfer);
 }
 
 static uint32_t first_side(const struct job_part *part, uint32_t index)

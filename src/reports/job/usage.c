@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "reports/job/job.h"
 
 #include "base/poison.h"
@@ -98,7 +99,7 @@ static int compare_edges(const void *left, const void *right)
     const struct edge *a = left;
     const struct edge *b = right;
 
-    return (a->time > b->time) - (a->time < b->time);
+    return MP_ORDER(a->time, b->time);
 }
 
 static void add_stretch(struct job_rank *rank, const uint32_t running[USES], uint64_t ns)

@@ -9,6 +9,7 @@
 
 #include "base/data/hash.h"
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "reports/ranks/inside.h"
 
 #include "base/poison.h"
@@ -148,9 +149,7 @@ static int compare_carried(const void *left, const void *right)
     const struct carried *a = left;
     const struct carried *b = right;
 
-    if (a->carrier != b->carrier)
-        return a->carrier < b->carrier ? -1 : 1;
-    return (a->time > b->time) - (a->time < b->time);
+    return MP_ORDER(a->carrier, b->carrier) ?: MP_ORDER(a->time, b->time);
 }
 
 /* Finds the carriers of the kernels that graphs launched. */
@@ -296,9 +295,7 @@ static int compare_kernels(const void *left, const void *right)
     const struct ranks_kernel *a = left;
     const struct ranks_kernel *b = right;
 
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    return (a->start > b->start) - (a->start < b->start);
+    return MP_ORDER(a->stream, b->stream) ?: MP_ORDER(a->start, b->start);
 }
 
 /* Older payloads have the sizes. */

@@ -6,6 +6,7 @@
 
 #include "base/data/hash.h"
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "profile/common/statistics.h"
 #include "reports/ranks/inside.h"
 
@@ -247,9 +248,7 @@ static int compare_instances(const void *left, const void *right)
     const struct ranks_instance *a = left;
     const struct ranks_instance *b = right;
 
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return (a->first_side > b->first_side) - (a->first_side < b->first_side);
+    return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->first_side, b->first_side);
 }
 
 enum mp_status ranks_make_instances(struct ranks *ranks)
@@ -314,15 +313,9 @@ static int compare_groups(const void *left, const void *right)
     const struct ranks_group *a = left;
     const struct ranks_group *b = right;
 
-    if (a->communicator != b->communicator)
-        return a->communicator < b->communicator ? -1 : 1;
-    if (a->waiting != b->waiting)
-        return a->waiting > b->waiting ? -1 : 1;
-    if (a->function != b->function)
-        return a->function < b->function ? -1 : 1;
-    if (a->algorithm != b->algorithm)
-        return a->algorithm < b->algorithm ? -1 : 1;
-    return (a->protocol > b->protocol) - (a->protocol < b->protocol);
+    return MP_ORDER(a->communicator, b->communicator) ?: MP_ORDER(b->waiting, a->waiting) ?:
+           MP_ORDER(a->function, b->function) ?: MP_ORDER(a->algorithm, b->algorithm) ?:
+           MP_ORDER(a->protocol, b->protocol);
 }
 
 /* The groups in the making, found by what they have in common. */
@@ -414,9 +407,7 @@ static int compare_skews(const void *left, const void *right)
     const struct skew *a = left;
     const struct skew *b = right;
 
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->skew > b->skew) - (a->skew < b->skew);
+    return MP_ORDER(a->group, b->group) ?: MP_ORDER(a->skew, b->skew);
 }
 
 /* The skews of a group are `count` sorted ones from `skews` on. */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #include "base/data/hash.h"
+#include "base/data/sort.h"
 
 #include "base/poison.h"
 
@@ -335,16 +336,12 @@ static enum mp_status place_lanes(struct ranks *ranks, struct lanes *lanes)
 
 static int compare_pairs(const struct op *a, const struct op *b)
 {
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return (a->to > b->to) - (a->to < b->to);
+    return MP_ORDER(a->hash, b->hash) ?: MP_ORDER(a->from, b->from) ?: MP_ORDER(a->to, b->to);
 }
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
-    return (a > b) - (a < b);
+    return MP_ORDER(a, b);
 }
 
 /* By rank, calls before captured ones, then by number. */

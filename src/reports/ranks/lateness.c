@@ -5,6 +5,7 @@
 
 #include "base/data/hash.h"
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "reports/ranks/inside.h"
 
 #include "base/poison.h"
@@ -58,11 +59,8 @@ static int compare_entries(const void *left, const void *right)
     const struct lateness_entry *a = left;
     const struct lateness_entry *b = right;
 
-    if (a->instance != b->instance)
-        return a->instance < b->instance ? -1 : 1;
-    if (a->cause != b->cause)
-        return a->cause < b->cause ? -1 : 1;
-    return (a->activity > b->activity) - (a->activity < b->activity);
+    return MP_ORDER(a->instance, b->instance) ?: MP_ORDER(a->cause, b->cause) ?:
+           MP_ORDER(a->activity, b->activity);
 }
 
 /* The activity of a cause that took most; host code without one keeps its NVTX range. */
@@ -132,13 +130,8 @@ static int compare_kinds(const void *left, const void *right)
     const struct lateness_row *a = left;
     const struct lateness_row *b = right;
 
-    if (a->communicator != b->communicator)
-        return a->communicator < b->communicator ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->cause != b->cause)
-        return a->cause < b->cause ? -1 : 1;
-    return (a->activity > b->activity) - (a->activity < b->activity);
+    return MP_ORDER(a->communicator, b->communicator) ?: MP_ORDER(a->rank, b->rank) ?:
+           MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity);
 }
 
 /* The remainder of a communicator stands behind its other rows. */
@@ -151,9 +144,7 @@ static int compare_rows(const void *left, const void *right)
         return a->communicator < b->communicator ? -1 : 1;
     if ((a->rank == RANKS_NONE) != (b->rank == RANKS_NONE))
         return b->rank == RANKS_NONE ? -1 : 1;
-    if (a->behind != b->behind)
-        return a->behind > b->behind ? -1 : 1;
-    return compare_kinds(left, right);
+    return MP_ORDER(b->behind, a->behind) ?: compare_kinds(left, right);
 }
 
 static enum mp_status list_rows(struct lateness *lateness)
@@ -288,9 +279,7 @@ static int compare_begins(const void *left, const void *right)
     const struct begin *a = left;
     const struct begin *b = right;
 
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return (a->side > b->side) - (a->side < b->side);
+    return MP_ORDER(a->time, b->time) ?: MP_ORDER(a->side, b->side);
 }
 
 /* Several ranks may have come at the same moment: then `ranks` names none. */

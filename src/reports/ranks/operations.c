@@ -4,6 +4,7 @@
  *     calls   | a b | c | d e |      launches 17 -> a, 20 -> c; carriers 5 -> d
  *     nodes   (graph, node) -> carrier
  */
+#include "base/data/sort.h"
 #include "reports/ranks/inside.h"
 
 #include <stdlib.h>
@@ -43,11 +44,8 @@ static int compare_calls(const void *left, const void *right)
 
     if (a->captured != b->captured)
         return a->captured ? 1 : -1;
-    if (key_of(a) != key_of(b))
-        return key_of(a) < key_of(b) ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return MP_ORDER(key_of(a), key_of(b)) ?: MP_ORDER(a->start, b->start) ?:
+           MP_ORDER(a->number, b->number);
 }
 
 static bool belong_together(const struct ranks_call *a, const struct ranks_call *b)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "reports/ranks/inside.h"
 
 #include "base/poison.h"
@@ -79,11 +80,8 @@ static int compare_owners(const void *left, const void *right)
     const struct op *a = left;
     const struct op *b = right;
 
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return (a->process > b->process) - (a->process < b->process);
+    return MP_ORDER(a->hash, b->hash) ?: MP_ORDER(a->rank, b->rank) ?:
+           MP_ORDER(a->process, b->process);
 }
 
 static enum mp_status add_communicator(struct ranks *ranks, const struct op *op)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "profile/reading.h"
 #include "reports/ranks/inside.h"
 #include "trace/codec/schema.h"
@@ -227,11 +228,8 @@ static int compare_moments(const void *left, const void *right)
     const struct moment *a = left;
     const struct moment *b = right;
 
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return (int)b->is_call - (int)a->is_call;
+    return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
+           ((int)b->is_call - (int)a->is_call);
 }
 
 static bool wants_launch(const struct ranks_call *call)

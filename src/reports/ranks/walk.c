@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "base/data/sort.h"
 #include "profile/nvtx/open.h"
 #include "profile/reading.h"
 #include "reports/ranks/inside.h"
@@ -165,9 +166,7 @@ static int compare_entries(const void *left, const void *right)
     const struct lateness_entry *a = left;
     const struct lateness_entry *b = right;
 
-    if (a->cause != b->cause)
-        return a->cause < b->cause ? -1 : 1;
-    return (a->activity > b->activity) - (a->activity < b->activity);
+    return MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity);
 }
 
 /* One entry for each cause and activity. */
@@ -279,11 +278,8 @@ static int compare_moments(const void *left, const void *right)
     const struct lateness_moment *a = left;
     const struct lateness_moment *b = right;
 
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return (a->instance > b->instance) - (a->instance < b->instance);
+    return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
+           MP_ORDER(a->instance, b->instance);
 }
 
 static bool is_nccls(const struct sweep *sweep, const struct nvtx_event *event)

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/data/sort.h"
 #include "reports/replay/solve.h"
 
 #include "base/poison.h"
@@ -147,9 +148,7 @@ static int compare_gains(const void *left, const void *right)
     const struct deps_gain *a = left;
     const struct deps_gain *b = right;
 
-    if (a->gain != b->gain)
-        return a->gain < b->gain ? 1 : -1;
-    return (a->name > b->name) - (a->name < b->name);
+    return MP_ORDER(b->gain, a->gain) ?: MP_ORDER(a->name, b->name);
 }
 
 /* Keeps the `most` greatest gains, greatest first. */
