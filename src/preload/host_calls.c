@@ -193,7 +193,7 @@ static bool is_refusal(int result)
     }
 }
 
-/* The call with the record in place of the program's function. */
+/* The call with the record instead of the program's function. */
 static int pass_on(void *real, const struct arguments *call, struct host_record *record)
 {
     int result;

@@ -1,7 +1,7 @@
 /* The driver's functions by which a program gives a host function to a stream or a graph, or reads
  * it back, and what stands before them.
  *
- *     host_calls.c      stands before these functions; it passes a function of ours in place of the
+ *     host_calls.c      stands before these functions; it passes a function of ours instead of the
  *                       program's, and gives the program its own one back
  *     host_functions.c  what is known of such a host function, and the one of ours, which times it
  *
@@ -70,7 +70,7 @@ struct host_record *host_record_new(void *function, void *data, bool kept);
 /* The driver has not taken it. */
 void host_record_drop(struct host_record *record);
 
-/* What the driver calls in place of the program's function. */
+/* What the driver calls instead of the program's function. */
 host_function host_record_run;
 host_callback host_record_call_back;
 

@@ -28,7 +28,7 @@
 
 /* ---- stubs.c ---- */
 
-/* What the program calls in place of the function in this slot. */
+/* What the program calls instead of the function in this slot. */
 void *preload_stub(unsigned slot);
 
 /* ---- slots.c ---- */

@@ -1,4 +1,4 @@
-/* Waits of host threads: libminiprof_preload.so stands in front of libc's functions that wait and
+/* Waits of host threads: libminiprof_preload.so comes before libc's functions that wait and
  * that wake, and tells the recorder of waits longer than MP_WAIT_MIN_NS (base/preload.h).
  *
  *     functions                        file
@@ -43,7 +43,7 @@ static inline bool waits_asked(void)
 /* Whether a call from this address is the recorder's own or CUPTI's. */
 bool waits_left_alone(const void *caller);
 
-/* Whether a call that waits is to be told. */
+/* Whether a call that waits is to be reported. */
 static inline bool waits_wanted(const void *caller)
 {
     return waits_asked() && !waits_left_alone(caller);
@@ -67,7 +67,7 @@ struct waiting {
 void waits_begin(struct waiting *waiting, enum mp_preload_wait_kind kind, const void *object);
 void waits_end(struct waiting *waiting, bool woken);
 
-/* In place of waits_end when the thread is cancelled: a cleanup handler. */
+/* Instead of waits_end when the thread is cancelled: a cleanup handler. */
 void waits_abandon(void *waiting);
 
 /* Tells the recorder. `stamp`: of the waker, 0 for none; one from before `begin` does not count. */

@@ -1,6 +1,6 @@
 /* Creates the recorder's threads with all signals blocked. A handler of the application must not
  * run on one of them: the application does not know these threads. Nor must they keep a process
- * alive whose own threads have all ended, so they are told apart.
+ * alive whose own threads have all ended, so the two are distinguished.
  */
 #include "record/core/thread.h"
 
@@ -57,7 +57,7 @@ static bool change(struct own_threads *own, pid_t before, pid_t after)
     return false;
 }
 
-/* What a thread begins with. It lies in a room of ROOM_BYTES, which the thread gives back first of
+/* What a thread begins with. It is in a room of ROOM_BYTES, which the thread gives back first of
  * all. So there is memory for the thread-local data of libraries, without which glibc ends the
  * process. */
 struct start {

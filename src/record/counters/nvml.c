@@ -140,21 +140,21 @@ static double read_one(const struct nvml_sampler *sampler, unsigned what)
 static void take(struct sample_set *set, struct sample_plan *plan, size_t at,
                  const struct sampled_source *source, const char *note)
 {
-    const struct sample_wish *wish = &plan->wishes->items[at];
+    const struct requested_counter *request = &plan->requested->items[at];
 
-    if (set && samples_add(set, wish->name, wish->entry, source, note))
+    if (set && samples_add(set, request->name, request->entry, source, note))
         plan->by[at] = set->by;
 }
 
-/* What GPM has of the wishes that CUPTI does not measure. */
+/* What GPM has of the requests that CUPTI does not measure. */
 static void choose_gpm(struct nvml_sampler *sampler, struct sample_plan *plan, const char *reason)
 {
     size_t i;
 
-    for (i = 0; i < plan->wishes->count && sampler->gpm->count < NVML_MAX_GPM; i++) {
+    for (i = 0; i < plan->requested->count && sampler->gpm->count < NVML_MAX_GPM; i++) {
         const struct sampled_source *source =
-            sampled_source(plan->wishes->items[i].name, SAMPLED_BY_GPM, 0);
-        const char *note = lacks_note(plan->lacks[i]);
+            sampled_source(plan->requested->items[i].name, SAMPLED_BY_GPM, 0);
+        const char *note = unavailable_note(plan->unavailable[i]);
 
         if (source && plan->by[i] == SAMPLED_BY_NOBODY)
             take(sampler->gpm, plan, i, source, note ? note : reason);
@@ -165,12 +165,12 @@ static void choose_readings(struct nvml_sampler *sampler, struct sample_plan *pl
 {
     size_t i;
 
-    for (i = 0; i < plan->wishes->count; i++) {
+    for (i = 0; i < plan->requested->count; i++) {
         const struct sampled_source *source =
-            sampled_source(plan->wishes->items[i].name, SAMPLED_BY_NVML, 0);
+            sampled_source(plan->requested->items[i].name, SAMPLED_BY_NVML, 0);
 
         if (source && plan->by[i] == SAMPLED_BY_NOBODY && !isnan(read_one(sampler, source->number)))
-            take(sampler->readings, plan, i, source, lacks_note(plan->lacks[i]));
+            take(sampler->readings, plan, i, source, unavailable_note(plan->unavailable[i]));
     }
 }
 

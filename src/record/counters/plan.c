@@ -188,7 +188,7 @@ static void describe_all(struct metric_plan *plan)
     }
 }
 
-/* ---- What the GPU is told ---- */
+/* ---- What the GPU is to count ---- */
 
 /* Removes a raw metric, and the choices that use it. */
 static void drop_raw(struct metric_plan *plan, size_t at)

@@ -18,7 +18,7 @@
 #include "base/metrics/table.h"
 #include "record/counters/profiler_api.h"
 
-#define METRIC_PLAN_MAX 1024u /* metrics in a plan, and raw ones behind them */
+#define METRIC_PLAN_MAX 1024u /* metrics in a plan, and raw ones after them */
 
 struct metric_choice {
     char name[METRIC_NAME_BYTES];

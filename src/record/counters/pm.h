@@ -142,7 +142,7 @@ enum mp_status pm_api_open(struct pm_api *api, const struct cupti_api *cupti,
 
 /* ---- The choice ----
  *
- * Which of the wished counters CUPTI can count in one pass on a device.
+ * Which of the requested counters CUPTI can count in one pass on a device.
  */
 
 /* What is chosen: names for CUPTI, and the image that they make. */
@@ -165,10 +165,10 @@ void pm_choice_close(struct pm_choice *choice, const struct profiler_api *api);
 
 struct pm_sampler;
 
-/* Chooses what CUPTI can count together of the wishes that nobody measures yet, in their order, and
- * enters it into `plan`. MP_ERR_UNSUPPORTED with the reason; *made is then NULL. It is also NULL
- * when CUPTI has none of them. With `only_listed` nothing is set up: the set tells what there is.
- * Takes up to hundreds of ms. */
+/* Chooses what CUPTI can count together of the requests that nobody measures yet, in their order,
+ * and enters it into `plan`. MP_ERR_UNSUPPORTED with the reason; *made is then NULL. It is also
+ * NULL when CUPTI has none of them. With `only_listed` nothing is set up: the set tells what there
+ * is. Takes up to hundreds of ms. */
 enum mp_status pm_open(struct pm_sampler **made, const struct pm_api *api, unsigned device,
                        uint64_t interval, struct sample_plan *plan, bool only_listed,
                        struct mp_error *error);

@@ -96,14 +96,14 @@ static bool pm_near(const struct profiler_chip_info *chip, const char *name,
 
 /* ---- The choice ---- */
 
-/* The nth name that CUPTI may know the wish by; NULL: no more. */
-static const char *name_of(const struct sample_wish *wish, size_t nth)
+/* The nth name that CUPTI may know the request by; NULL: no more. */
+static const char *name_of(const struct requested_counter *request, size_t nth)
 {
     const struct sampled_source *source;
 
-    if (!wish->entry)
-        return nth ? NULL : wish->name;
-    source = sampled_source(wish->name, SAMPLED_BY_CUPTI, nth);
+    if (!request->entry)
+        return nth ? NULL : request->name;
+    source = sampled_source(request->name, SAMPLED_BY_CUPTI, nth);
     return source ? source->expression : NULL;
 }
 
@@ -129,33 +129,33 @@ static bool fits(struct pm_choice *choice, const struct profiler_chip_info *chip
            passes == 1;
 }
 
-/* Why nothing of the wish fits beside the others. */
-static enum sample_lack why_not(const struct profiler_chip_info *chip,
-                                const struct sample_wish *wish)
+/* Why nothing of the request fits beside the others. */
+static enum unavailable why_not(const struct profiler_chip_info *chip,
+                                const struct requested_counter *request)
 {
-    enum sample_lack lack = SAMPLE_LACKS_COUNTER;
+    enum unavailable why = UNAVAILABLE_COUNTER;
     const char *name;
     size_t nth;
 
-    for (nth = 0; (name = name_of(wish, nth)) && lack != SAMPLE_LACKS_ROOM; nth++) {
+    for (nth = 0; (name = name_of(request, nth)) && why != UNAVAILABLE_ROOM; nth++) {
         struct pm_choice alone = {.names = {name}, .count = 1};
 
         if (!pm_is_known(chip, name))
             continue;
-        lack = fits(&alone, chip) ? SAMPLE_LACKS_ROOM : SAMPLE_LACKS_PASS;
+        why = fits(&alone, chip) ? UNAVAILABLE_ROOM : UNAVAILABLE_PASS;
         pm_choice_close(&alone, chip->api);
     }
-    return lack;
+    return why;
 }
 
 static void take(struct pm_choice *choice, struct sample_plan *plan, size_t at, size_t nth,
                  struct sample_set *set)
 {
-    const struct sample_wish *wish = &plan->wishes->items[at];
+    const struct requested_counter *request = &plan->requested->items[at];
     const struct sampled_source *source =
-        wish->entry ? sampled_source(wish->name, SAMPLED_BY_CUPTI, nth) : NULL;
+        request->entry ? sampled_source(request->name, SAMPLED_BY_CUPTI, nth) : NULL;
 
-    samples_add(set, wish->name, wish->entry, source, NULL);
+    samples_add(set, request->name, request->entry, source, NULL);
     plan->by[at] = SAMPLED_BY_CUPTI;
     choice->names[set->count - 1] = set->counters[set->count - 1].expression;
     choice->count = set->count;
@@ -167,8 +167,8 @@ static bool take_all(struct pm_choice *choice, const struct profiler_chip_info *
 {
     size_t i;
 
-    for (i = 0; i < plan->wishes->count; i++) {
-        const char *name = name_of(&plan->wishes->items[i], 0);
+    for (i = 0; i < plan->requested->count; i++) {
+        const char *name = name_of(&plan->requested->items[i], 0);
 
         if (plan->by[i] == SAMPLED_BY_NOBODY && name)
             choice->names[choice->count++] = name;
@@ -177,13 +177,13 @@ static bool take_all(struct pm_choice *choice, const struct profiler_chip_info *
         choice->count = 0;
         return false;
     }
-    for (i = 0; i < plan->wishes->count; i++)
-        if (plan->by[i] == SAMPLED_BY_NOBODY && name_of(&plan->wishes->items[i], 0))
+    for (i = 0; i < plan->requested->count; i++)
+        if (plan->by[i] == SAMPLED_BY_NOBODY && name_of(&plan->requested->items[i], 0))
             take(choice, plan, i, 0, set);
     return true;
 }
 
-/* Takes the wish by the first of its names that fits beside the others. False: it has names, and
+/* Takes the request by the first of its names that fits beside the others. False: it has names, and
  * none does. */
 static bool take_one(struct pm_choice *choice, const struct profiler_chip_info *chip,
                      struct sample_plan *plan, size_t at, struct sample_set *set)
@@ -191,7 +191,7 @@ static bool take_one(struct pm_choice *choice, const struct profiler_chip_info *
     const char *name;
     size_t nth;
 
-    for (nth = 0; (name = name_of(&plan->wishes->items[at], nth)); nth++) {
+    for (nth = 0; (name = name_of(&plan->requested->items[at], nth)); nth++) {
         choice->count = set->count;
         choice->names[choice->count++] = name;
         if (fits(choice, chip)) {
@@ -208,14 +208,14 @@ static void take_what_fits(struct pm_choice *choice, const struct profiler_chip_
 {
     size_t i;
 
-    for (i = 0; i < plan->wishes->count; i++) {
-        const struct sample_wish *wish = &plan->wishes->items[i];
+    for (i = 0; i < plan->requested->count; i++) {
+        const struct requested_counter *request = &plan->requested->items[i];
 
         if (plan->by[i] != SAMPLED_BY_NOBODY || take_one(choice, chip, plan, i, set))
             continue;
-        plan->lacks[i] = why_not(chip, wish);
-        if (plan->lacks[i] == SAMPLE_LACKS_COUNTER && !wish->entry)
-            pm_near(chip, wish->name, plan->near[i]);
+        plan->unavailable[i] = why_not(chip, request);
+        if (plan->unavailable[i] == UNAVAILABLE_COUNTER && !request->entry)
+            pm_near(chip, request->name, plan->near[i]);
     }
 }
 

@@ -34,7 +34,7 @@ struct profiled_launch {
     uint32_t context; /* CUPTI's id */
     uint32_t stream;  /* CUPTI's id */
     uint32_t device;
-    const char *kernel; /* behind the values */
+    const char *kernel; /* after the values */
     double values[];    /* of plan->raw */
 };
 

@@ -261,7 +261,7 @@ enum mp_status profiler_device_check(const struct profiler_api *api, CUdevice de
 
 /* ---- Evaluation on the host ----
  *
- * Objects of CUPTI's host API: names of metrics on one chip, and what the GPU is told to count.
+ * Objects of CUPTI's host API: names of metrics on one chip, and what the GPU is to count.
  *
  * An object that refused a name is of no further use, and to free it is dangerous: quirk
  * `refused_name`.
@@ -288,7 +288,7 @@ CUptiResult profiler_host_add(const struct profiler_api *api, void **host, const
 bool profiler_host_look_up(const struct profiler_api *api, void *host, const char *name,
                            struct profiler_properties *about);
 
-/* What the GPU is told to count, owned by the caller, and in how many passes it does. */
+/* What the GPU is to count, owned by the caller, and in how many passes it counts that. */
 enum mp_status profiler_host_config(const struct profiler_api *api, void *host, uint8_t **config,
                                     size_t *bytes, size_t *passes, struct mp_error *error);
 

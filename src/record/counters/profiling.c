@@ -21,7 +21,7 @@
 
 /* ---- The profiler lock ----
  *
- * A robust mutex: the kernel marks it when its owner ends, and the next owner is told.
+ * A robust mutex: the kernel marks it when its owner ends, and the next owner learns of it.
  */
 
 static void profiler_lock_open(struct profiler_lock *lock)

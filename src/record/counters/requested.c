@@ -14,33 +14,33 @@
  * Reads the names of MINIPROF_SAMPLE: words for groups, names of the table, CUPTI's own names.
  */
 
-static void wish_for(struct sample_wishes *wishes, const char *name,
-                     const struct sampled_entry *entry)
+static void request_one(struct requested_counters *requested, const char *name,
+                        const struct sampled_entry *entry)
 {
-    struct sample_wish *wish = &wishes->items[wishes->count];
+    struct requested_counter *request = &requested->items[requested->count];
     size_t i;
 
-    for (i = 0; i < wishes->count; i++)
-        if (mp_text_equal(wishes->items[i].name, name))
+    for (i = 0; i < requested->count; i++)
+        if (mp_text_equal(requested->items[i].name, name))
             return;
-    if (wishes->count == SAMPLES_MAX_COUNTERS) {
+    if (requested->count == SAMPLES_MAX_COUNTERS) {
         mp_log_warn("MINIPROF_SAMPLE: more than %u counters: '%s' is left out",
                     SAMPLES_MAX_COUNTERS, name);
         return;
     }
-    mp_text_copy(wish->name, sizeof(wish->name), name);
-    wish->entry = entry;
-    wishes->count++;
+    mp_text_copy(request->name, sizeof(request->name), name);
+    request->entry = entry;
+    requested->count++;
 }
 
-static void wish_for_all(struct sample_wishes *wishes, bool preset_only)
+static void request_all(struct requested_counters *requested, bool preset_only)
 {
     size_t count, i;
     const struct sampled_entry *entries = sampled_entries(&count);
 
     for (i = 0; i < count; i++)
         if (entries[i].preset || !preset_only)
-            wish_for(wishes, entries[i].name, &entries[i]);
+            request_one(requested, entries[i].name, &entries[i]);
 }
 
 static void warn_of(const char *name)
@@ -56,12 +56,12 @@ static void warn_of(const char *name)
             near ? "; did you mean '" : ";", near ? near : "", near ? "'?" : "");
 }
 
-void wishes_read(struct sample_wishes *wishes, const char *names)
+void requested_read(struct requested_counters *requested, const char *names)
 {
     const char *item;
     size_t bytes;
 
-    wishes->count = 0;
+    requested->count = 0;
     while (mp_text_next_item(&names, &item, &bytes)) {
         char name[METRIC_NAME_BYTES];
         const struct sampled_entry *entry;
@@ -72,9 +72,9 @@ void wishes_read(struct sample_wishes *wishes, const char *names)
         name[bytes] = '\0';
         entry = sampled_find(name);
         if (mp_text_equal(name, SAMPLED_DEFAULT) || mp_text_equal(name, SAMPLED_ALL))
-            wish_for_all(wishes, mp_text_equal(name, SAMPLED_DEFAULT));
+            request_all(requested, mp_text_equal(name, SAMPLED_DEFAULT));
         else if (entry || (metric_is_raw(name) && strchr(name, '.')))
-            wish_for(wishes, name, entry);
+            request_one(requested, name, entry);
         else
             warn_of(name);
     }
@@ -82,25 +82,25 @@ void wishes_read(struct sample_wishes *wishes, const char *names)
 
 /* ---- Unavailable counters ----
  *
- * What is said of wishes that are not granted. A reason has a line of its own, since what to do
+ * What is said of requests that are not granted. A reason has a line of its own, since what to do
  * about it differs: a mistaken name stays mistaken in a run of its own.
  */
 
 #define LIST_BYTES 1024u /* of names in a line */
 #define ITEM_BYTES (2 * METRIC_NAME_BYTES + 32)
 
-const char *lacks_note(enum sample_lack lack)
+const char *unavailable_note(enum unavailable why)
 {
-    switch (lack) {
-    case SAMPLE_LACKS_COUNTER:
+    switch (why) {
+    case UNAVAILABLE_COUNTER:
         return "this GPU has no such counter";
-    case SAMPLE_LACKS_PASS:
+    case UNAVAILABLE_PASS:
         return "CUPTI needs several passes for it, and sampling has one";
-    case SAMPLE_LACKS_ROOM:
+    case UNAVAILABLE_ROOM:
         return "it does not fit into one pass beside the counters before it: sample it in a run of "
                "its own";
-    case SAMPLE_LACKS_NOTHING:
-    case SAMPLE_LACKS_NVML:
+    case UNAVAILABLE_NOT:
+    case UNAVAILABLE_NVML:
         break;
     }
     return NULL;
@@ -108,7 +108,7 @@ const char *lacks_note(enum sample_lack lack)
 
 static void describe(const struct sample_plan *plan, size_t at, char item[ITEM_BYTES])
 {
-    const char *name = plan->wishes->items[at].name;
+    const char *name = plan->requested->items[at].name;
 
     if (*plan->near[at])
         snprintf(item, ITEM_BYTES, "'%s' (did you mean '%s'?)", name, plan->near[at]);
@@ -117,16 +117,16 @@ static void describe(const struct sample_plan *plan, size_t at, char item[ITEM_B
                  plan->by[at] == SAMPLED_BY_NOBODY ? "" : " (NVML reads it)");
 }
 
-/* "'a', 'b'": the wishes that this holds for. False: none. */
-static bool list(const struct sample_plan *plan, enum sample_lack lack, char text[LIST_BYTES])
+/* "'a', 'b'": the requests that this holds for. False: none. */
+static bool list(const struct sample_plan *plan, enum unavailable why, char text[LIST_BYTES])
 {
     size_t used = 0, left = 0;
     size_t i;
 
-    for (i = 0; i < plan->wishes->count; i++) {
+    for (i = 0; i < plan->requested->count; i++) {
         char item[ITEM_BYTES];
 
-        if (plan->lacks[i] != lack)
+        if (plan->unavailable[i] != why)
             continue;
         describe(plan, i, item);
         if (used + strlen(item) + sizeof(", and 64 more") > LIST_BYTES)
@@ -140,22 +140,22 @@ static bool list(const struct sample_plan *plan, enum sample_lack lack, char tex
     return used > 0;
 }
 
-void lacks_say(unsigned device, const struct sample_plan *plan, const char *nvml_reason)
+void unavailable_say(unsigned device, const struct sample_plan *plan, const char *nvml_reason)
 {
     char names[LIST_BYTES];
 
-    if (list(plan, SAMPLE_LACKS_COUNTER, names))
+    if (list(plan, UNAVAILABLE_COUNTER, names))
         mp_log_warn("device %u: the GPU has no counter %s: `miniprof metrics --query --sampling` "
                     "lists those that it has",
                     device, names);
-    if (list(plan, SAMPLE_LACKS_ROOM, names))
+    if (list(plan, UNAVAILABLE_ROOM, names))
         mp_log_warn("device %u: no room in the one pass that sampling takes: %s: sample them in a "
                     "run of their own",
                     device, names);
-    if (list(plan, SAMPLE_LACKS_PASS, names))
+    if (list(plan, UNAVAILABLE_PASS, names))
         mp_log_warn("device %u: more than the one pass that sampling takes, even alone: %s: "
                     "MINIPROF_METRICS counts them, in several passes",
                     device, names);
-    if (list(plan, SAMPLE_LACKS_NVML, names))
+    if (list(plan, UNAVAILABLE_NVML, names))
         mp_log_warn("device %u: not sampled: %s: %s", device, names, nvml_reason);
 }

@@ -22,8 +22,8 @@
 
 /* ---- One device ----
  *
- * Divides the wished counters of a device among CUPTI, GPM and NVML, the best first, and runs the
- * samplers.
+ * Divides the requested counters of a device among CUPTI, GPM and NVML, the best first, and runs
+ * the samplers.
  */
 
 struct sampling;
@@ -76,25 +76,25 @@ static const struct nvml_api *try_nvml(struct sampling *sampling)
 static const char *note_of(const struct sampling_device *opened, const struct sample_plan *plan,
                            size_t at)
 {
-    const char *note = lacks_note(plan->lacks[at]);
+    const char *note = unavailable_note(plan->unavailable[at]);
 
-    if (!note && plan->lacks[at] == SAMPLE_LACKS_NVML)
+    if (!note && plan->unavailable[at] == UNAVAILABLE_NVML)
         note = opened->nvml_reason;
     if (!note && *opened->reason)
         note = opened->reason;
     return note ? note : "nothing on this machine measures it";
 }
 
-/* The wishes that nobody can grant, as a set without samples. */
+/* The requests that nobody can grant, as a set without samples. */
 static void publish_rest(struct sampling *sampling, unsigned device, const struct sample_plan *plan,
                          const struct sampling_device *opened)
 {
     struct sample_set *set = samples_new_set(device, SAMPLED_BY_NOBODY, 0);
     size_t i;
 
-    for (i = 0; set && i < plan->wishes->count; i++)
+    for (i = 0; set && i < plan->requested->count; i++)
         if (plan->by[i] == SAMPLED_BY_NOBODY)
-            samples_add(set, plan->wishes->items[i].name, plan->wishes->items[i].entry, NULL,
+            samples_add(set, plan->requested->items[i].name, plan->requested->items[i].entry, NULL,
                         note_of(opened, plan, i));
     if (set && set->count)
         samples_publish(&sampling->store, set);
@@ -108,7 +108,7 @@ static void say(unsigned device, const struct sampling_device *opened,
     size_t max = 0;
     size_t i;
 
-    for (i = 0; i < plan->wishes->count; i++)
+    for (i = 0; i < plan->requested->count; i++)
         max += plan->by[i] == SAMPLED_BY_CUPTI;
     if (opened->pm)
         mp_log_info("device %u: %zu counters are sampled every %.3g us", device, max,
@@ -118,17 +118,18 @@ static void say(unsigned device, const struct sampling_device *opened,
                     device, opened->reason);
     else if (*opened->reason)
         mp_log_warn("device %u: no counters are sampled: %s", device, opened->reason);
-    lacks_say(device, plan, opened->nvml_reason);
+    unavailable_say(device, plan, opened->nvml_reason);
 }
 
-static bool wishes_for(const struct sample_plan *plan, enum sampled_by by)
+static bool is_requested_of(const struct sample_plan *plan, enum sampled_by by)
 {
     size_t i;
 
-    for (i = 0; i < plan->wishes->count; i++)
-        if (!plan->wishes->items[i].entry ? by == SAMPLED_BY_CUPTI
-                                          : sampled_source(plan->wishes->items[i].name, by, 0) &&
-                                                plan->by[i] == SAMPLED_BY_NOBODY)
+    for (i = 0; i < plan->requested->count; i++)
+        if (!plan->requested->items[i].entry
+                ? by == SAMPLED_BY_CUPTI
+                : sampled_source(plan->requested->items[i].name, by, 0) &&
+                      plan->by[i] == SAMPLED_BY_NOBODY)
             return true;
     return false;
 }
@@ -138,7 +139,7 @@ static void open_pm(struct sampling *sampling, struct sampling_device *opened, u
 {
     struct mp_error error;
 
-    if (!wishes_for(plan, SAMPLED_BY_CUPTI))
+    if (!is_requested_of(plan, SAMPLED_BY_CUPTI))
         return;
     try_pm(sampling);
     if (*sampling->pm_reason) {
@@ -147,7 +148,7 @@ static void open_pm(struct sampling *sampling, struct sampling_device *opened, u
                        &error) != MP_OK) {
         mp_text_copy(opened->reason, sizeof(opened->reason), error.text);
         memset(plan->by, 0, sizeof(plan->by));
-        memset(plan->lacks, 0, sizeof(plan->lacks));
+        memset(plan->unavailable, 0, sizeof(plan->unavailable));
     }
 }
 
@@ -156,10 +157,10 @@ static void note_unread(struct sample_plan *plan)
 {
     size_t i;
 
-    for (i = 0; i < plan->wishes->count; i++)
-        if (plan->by[i] == SAMPLED_BY_NOBODY && plan->wishes->items[i].entry &&
-            !sampled_source(plan->wishes->items[i].name, SAMPLED_BY_CUPTI, 0))
-            plan->lacks[i] = SAMPLE_LACKS_NVML;
+    for (i = 0; i < plan->requested->count; i++)
+        if (plan->by[i] == SAMPLED_BY_NOBODY && plan->requested->items[i].entry &&
+            !sampled_source(plan->requested->items[i].name, SAMPLED_BY_CUPTI, 0))
+            plan->unavailable[i] = UNAVAILABLE_NVML;
 }
 
 static void open_nvml(struct sampling *sampling, struct sampling_device *opened, unsigned device,
@@ -169,7 +170,7 @@ static void open_nvml(struct sampling *sampling, struct sampling_device *opened,
     const struct nvml_api *api;
     struct mp_error error;
 
-    if (!wishes_for(plan, SAMPLED_BY_GPM) && !wishes_for(plan, SAMPLED_BY_NVML))
+    if (!is_requested_of(plan, SAMPLED_BY_GPM) && !is_requested_of(plan, SAMPLED_BY_NVML))
         return;
     api = *place ? try_nvml(sampling) : NULL;
     if (!*place)
@@ -195,7 +196,7 @@ static struct sampling_device *sampling_device_open(struct sampling *sampling, u
                                                     bool only_listed)
 {
     struct sampling_device *opened = calloc(1, sizeof(*opened));
-    struct sample_plan plan = {.wishes = sampling->wishes};
+    struct sample_plan plan = {.requested = sampling->requested};
 
     if (!opened)
         return NULL;
@@ -278,11 +279,11 @@ void sampling_open(struct sampling *sampling, struct gpu *gpu)
     }
     mp_sample_parse(query ? "all" : gpu->core.config.sample, &choice);
     sampling->interval = 1000000000u / choice.hertz;
-    sampling->wishes = calloc(1, sizeof(*sampling->wishes));
-    if (!sampling->wishes)
+    sampling->requested = calloc(1, sizeof(*sampling->requested));
+    if (!sampling->requested)
         return;
-    wishes_read(sampling->wishes, choice.names);
-    sampling->wanted = !query && sampling->wishes->count > 0;
+    requested_read(sampling->requested, choice.names);
+    sampling->wanted = !query && sampling->requested->count > 0;
 }
 
 /* ---- The sampling thread ---- */
@@ -415,7 +416,7 @@ void sampling_note_context(struct sampling *sampling, CUcontext context)
         atomic_fetch_or(&sampling->devices, UINT64_C(1) << device);
 }
 
-/* Contexts that were there before CUPTI told of them. */
+/* Contexts that were there before CUPTI reported them. */
 static void note_contexts(struct sampling *sampling)
 {
     struct context_list *contexts = &sampling->gpu->cuda.contexts;
@@ -479,7 +480,7 @@ void sampling_query(struct sampling *sampling)
 {
     CUdevice device = 0;
 
-    if (sampling->wishes && sampling->gpu->driver.get_device &&
+    if (sampling->requested && sampling->gpu->driver.get_device &&
         sampling->gpu->driver.get_device(&device) == CUDA_SUCCESS && device >= 0 &&
         device < (CUdevice)SAMPLING_DEVICES) {
         atomic_store(&sampling->devices, UINT64_C(1) << device);

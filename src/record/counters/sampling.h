@@ -3,7 +3,7 @@
  *     default        CUPTI's PM sampling, 10,000 times a second; one pass, nothing runs again
  *     what is left   NVML's GPM metrics and readings, 10 times a second, which any user may read
  *
- * A thread of its own ("miniprof-sample") makes all calls into PM sampling and NVML. It opens a
+ * A separate thread ("miniprof-sample") makes all calls into PM sampling and NVML. It opens a
  * device when the process has a context there. It begins and stops with CUPTI's other kinds
  * (process/range.h), and hands the samples to the writer, which keeps those of capture ranges.
  *
@@ -12,7 +12,7 @@
  *         waits, MP_TIME_SAMPLING_SERVE max <--    started: what is launched now is sampled
  *     a range ends, the process ends        -->    stops, hands over the last samples
  *
- * What a device is sampled with, and why not with more, is said in one line and stands in the
+ * What a device is sampled with, and why not with more, is said in one line and written to the
  * trace (table `counter`). If sampling fails, the program and the rest of the trace are as without.
  */
 #ifndef MP_RECORD_SAMPLING_SAMPLING_H
@@ -36,7 +36,7 @@ struct sampling {
     /* Written before recording begins, read-only afterwards. */
     bool wanted;
     uint64_t interval; /* ns */
-    struct sample_wishes *wishes;
+    struct requested_counters *requested;
     struct gpu *gpu;
 
     struct sample_store store;

@@ -118,10 +118,10 @@ static int per_thread_buffers(struct gpu *gpu)
 
 bool activity_other_has_left(struct gpu *gpu)
 {
-    return gpu->cupti_state.buffers_told && per_thread_buffers(gpu) == 0;
+    return gpu->cupti_state.buffers_readable && per_thread_buffers(gpu) == 0;
 }
 
-/* CUPTI must be told before CUDA is initialised, and may reserve 16 MB on the device for this
+/* CUPTI must know before CUDA is initialised, and may reserve 16 MB on the device for this
  * (DEVICE_BUFFER_SIZE_DEVICE_GRAPHS). At node level it delivers no records. If a program has such
  * graphs, the reports say what is missing (graphs.h). */
 static void ask_for_device_graphs(struct gpu *gpu)
@@ -157,7 +157,7 @@ enum mp_status activity_prepare(struct gpu *gpu, struct mp_error *error)
     limit_device_buffers(gpu);
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
         set_flag(gpu, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
-        gpu->cupti_state.buffers_told = per_thread_buffers(gpu) == 1;
+        gpu->cupti_state.buffers_readable = per_thread_buffers(gpu) == 1;
     }
     buffers_of = gpu;
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
@@ -394,7 +394,7 @@ void activity_follow_calls(struct gpu *gpu)
         subscriber_watch_calls(gpu, true);
 }
 
-void activity_renew(struct gpu *gpu)
+void activity_enable_again(struct gpu *gpu)
 {
     activity_follow_calls(gpu);
     register_again(gpu);

@@ -54,7 +54,7 @@ void activity_follow_calls(struct gpu *gpu);
 void activity_recover(struct gpu *gpu);
 
 /* Registers and enables everything again, after another client. Through range_switch. */
-void activity_renew(struct gpu *gpu);
+void activity_enable_again(struct gpu *gpu);
 
 /* Switches on the kinds of "always". `late`: CUPTI also delivers records of the devices, contexts
  * and streams that exist already. */

@@ -145,7 +145,7 @@ const struct api_watch api_watches[] = {
 #define OWN_COUNT   (sizeof(own_calls) / sizeof(own_calls[0]))
 #define STACK_COUNT (sizeof(stack_calls) / sizeof(stack_calls[0]))
 
-/* The length of `name` without what CUPTI puts behind it: _ptsz or _ptds, and _v2, _v7000. */
+/* The length of `name` without the suffix that CUPTI adds: _ptsz or _ptds, and _v2, _v7000. */
 static size_t plain_length(const char *name, bool *per_thread)
 {
     size_t length = strlen(name);

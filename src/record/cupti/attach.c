@@ -1,5 +1,5 @@
 /* Setting CUPTI up, with CUDA or late. If late, this file asks the driver what CUPTI's callbacks
- * would have told: that CUDA has started, and which contexts exist.
+ * would have reported: that CUDA has started, and which contexts exist.
  */
 #include "record/cupti/attach.h"
 
@@ -99,7 +99,7 @@ enum mp_status attach_at_start(struct gpu *gpu, struct mp_error *error)
     return gpu->attach.when == MP_ATTACH_INIT ? set_up(gpu, error) : MP_OK;
 }
 
-/* What CUPTI's callbacks would have told, had CUPTI been attached. */
+/* What CUPTI's callbacks would have reported, had CUPTI been attached. */
 struct missed {
     bool started; /* CUDA has started */
     CUcontext contexts[MAX_CONTEXTS_HELD];

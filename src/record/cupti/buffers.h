@@ -19,10 +19,10 @@
  *
  *     overflow stack --bufferRequested--> CUPTI --bufferCompleted--> overflow stack
  *
- * The overflow buffers exist because CUPTI must not be told "no buffer". From the first record that
- * CUPTI has no room for, it stops using its buffers on the GPU for good. Its thread takes more and
- * more time, and in the end kernels have no times (docs/measurements.md, section 4, "CUPTI falls
- * behind").
+ * The overflow buffers exist because "no buffer" must not be the answer to CUPTI. From the first
+ * record that CUPTI has no room for, it stops using its buffers on the GPU for good. Its thread
+ * takes more and more time, and in the end kernels have no times (docs/measurements.md, section 4,
+ * "CUPTI falls behind").
  *
  * Only when all overflow buffers are out too does bufferRequested answer "no buffer". That takes
  * 480 more launching threads than there are large buffers. CUPTI counts the records that it loses
@@ -55,8 +55,8 @@
 
 struct buffer_pool {
     uint8_t *memory; /* `count` buffers; stays mapped until the process ends, CUPTI writes to it */
-    uint8_t *overflow; /* behind them: OVERFLOWS of OVERFLOW_BYTES */
-    uint8_t *spare;    /* behind those: for a CUPTI that takes no NULL; NULL if it does */
+    uint8_t *overflow; /* after them: OVERFLOWS buffers of OVERFLOW_BYTES */
+    uint8_t *spare;    /* after those: given to a CUPTI that takes no NULL; NULL for others */
     size_t count;
     size_t faulted;       /* buffers whose pages are mapped in: the first ones. The writer's */
     pthread_mutex_t lock; /* of all up to `out`; a few instructions, never across a CUPTI call */

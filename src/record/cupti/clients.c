@@ -112,7 +112,7 @@ static void say_taken(struct gpu *gpu)
     mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
                 "%s (run without it)",
                 *other.name ? ", probably " : "", other.name,
-                gpu->cupti_state.buffers_told ? "until it has finished" : "from here on");
+                gpu->cupti_state.buffers_readable ? "until it has finished" : "from here on");
 }
 
 /* Counts one takeover: without callbacks the lost calls cannot be counted. */
@@ -197,7 +197,7 @@ static void take_back(struct gpu *gpu, gpu_switch_alone *alone)
     lose(clients, noted(clients));
     lose_unseen(gpu);
     say_taken(gpu);
-    if (!alone(gpu, activity_renew))
+    if (!alone(gpu, activity_enable_again))
         return; /* tried again at the next look */
     atomic_store(&clients->taken, false);
     mp_log_info("the other CUPTI client has finished: recording continues");

@@ -12,9 +12,9 @@
  * Such records count as zero_timestamps: right after a flush 70 of 120,000 kernels a second, 1,200
  * of 510,000.
  *
- * So the recorder prefers a moment when no work is under way: now and then during the recording,
- * and also where a range begins or ends. With work under way it renews only when CUPTI has become
- * too slow, or after an hour.
+ * So the recorder prefers a moment when no work is under way: from time to time during the
+ * recording, and also where a range begins or ends. With work under way it renews only when CUPTI
+ * has become too slow, or after an hour.
  *
  * Measured on H100s with CUPTI 12.8, 12.9 and 13.0 Update 1: docs/measurements.md, "CUPTI falls
  * behind". Times are ns of the trace's clock. The writer's, unless a comment says otherwise.

@@ -79,7 +79,7 @@ uint32_t contexts_count(struct context_list *contexts)
 static bool is_captured(const struct cuda_state *cuda)
 {
     return atomic_load(&cuda->capture_begins) > 0 || atomic_load(&cuda->stream_captures) > 0 ||
-           atomic_load(&cuda->captures_told) > 0;
+           atomic_load(&cuda->captures_reported) > 0;
 }
 
 bool contexts_may_be_captured(const struct gpu *gpu)

@@ -27,11 +27,11 @@ struct cuda_state {
     _Atomic bool several_contexts; /* it has had two at a time */
     _Atomic bool exit_again;       /* either has just come: the exit handler is to be registered
                                       again (process/lifecycle.h) */
-    _Atomic bool graph_met;        /* the preloaded library has told of a call that makes a graph */
+    _Atomic bool graph_met;        /* the preloaded library has met a call that makes a graph */
     _Atomic bool ever_captured;    /* a stream capture has begun, ever */
     struct context_list contexts;
     _Atomic int32_t stream_captures;     /* captures under way, as CUPTI's callbacks say */
-    _Atomic int32_t captures_told;       /* the same, as the preloaded library says */
+    _Atomic int32_t captures_reported;   /* the same, as the preloaded library says */
     _Atomic int32_t capture_begins;      /* calls under way that begin a capture */
     _Atomic uint32_t capture_breakers;   /* calls of ours under way that would break a capture */
     _Atomic uint32_t captured_until;     /* correlation id of the call that last ended a capture */
@@ -48,7 +48,7 @@ struct cupti_state {
     CUpti_SubscriberHandle subscriber; /* attach.h says when */
     _Atomic bool callbacks_taken;    /* another client keeps them; we use activity records alone */
     _Atomic bool calls_by_callback;  /* rows of `call` come from callbacks, not CUPTI's records */
-    _Atomic bool buffers_told;       /* PER_THREAD_ACTIVITY_BUFFER reads back as it was set */
+    _Atomic bool buffers_readable;   /* PER_THREAD_ACTIVITY_BUFFER reads back as it was set */
     _Atomic bool unified_ready;      /* CUPTI has agreed to count unified memory */
     _Atomic bool left_on;            /* kinds stay on only because another client may need them */
     _Atomic uint64_t answers_then;   /* for `left_on`: clients_answers when the range began */

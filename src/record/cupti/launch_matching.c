@@ -17,80 +17,80 @@
 
 enum { LAUNCHED = 1, WORKED = 2 };
 
-void answers_open(struct answers *answers, answers_say *say, void *context)
+void matching_open(struct launch_matching *matching, matching_report *report, void *context)
 {
-    *answers = (struct answers){.say = say, .context = context};
-    answers->notes = calloc(ANSWERS_WINDOW, 1);
+    *matching = (struct launch_matching){.report = report, .context = context};
+    matching->notes = calloc(MATCHING_WINDOW, 1);
 }
 
-void answers_close(struct answers *answers)
+void matching_close(struct launch_matching *matching)
 {
-    free(answers->notes);
-    mp_map_free(&answers->missing);
-    *answers = (struct answers){.notes = NULL};
+    free(matching->notes);
+    mp_map_free(&matching->missing);
+    *matching = (struct launch_matching){.notes = NULL};
 }
 
-void answers_restart(struct answers *answers)
+void matching_restart(struct launch_matching *matching)
 {
-    mp_map_free(&answers->missing);
-    answers->missing = (struct mp_map){.slots = NULL};
-    if (answers->notes && answers->until != answers->from)
-        memset(answers->notes, 0, ANSWERS_WINDOW);
-    answers->from = answers->until;
+    mp_map_free(&matching->missing);
+    matching->missing = (struct mp_map){.slots = NULL};
+    if (matching->notes && matching->until != matching->from)
+        memset(matching->notes, 0, MATCHING_WINDOW);
+    matching->from = matching->until;
 }
 
 /* The oldest id leaves the window. */
-static void leave(struct answers *answers)
+static void leave(struct launch_matching *matching)
 {
-    uint64_t id = answers->from++;
-    uint8_t *note = &answers->notes[id % ANSWERS_WINDOW];
+    uint64_t id = matching->from++;
+    uint8_t *note = &matching->notes[id % MATCHING_WINDOW];
 
     if (*note == LAUNCHED) {
-        answers->say(answers->context, id, 1);
-        if (answers->missing.count < ANSWERS_KEPT_IDS)
-            (void)mp_map_put(&answers->missing, id, 0); /* without memory it stays missing */
+        matching->report(matching->context, id, 1);
+        if (matching->missing.count < MATCHING_KEPT_IDS)
+            (void)mp_map_put(&matching->missing, id, 0); /* without memory it stays missing */
     }
     *note = 0;
 }
 
 /* Moves the window so that the id is in it; false when it has left. */
-static bool reach(struct answers *answers, uint64_t id)
+static bool reach(struct launch_matching *matching, uint64_t id)
 {
-    if (!answers->notes || !id)
+    if (!matching->notes || !id)
         return false;
-    if (!answers->until)
-        answers->from = answers->until = id > ANSWERS_WINDOW / 2 ? id - ANSWERS_WINDOW / 2 : 1;
-    if (id >= answers->until + ANSWERS_WINDOW) {
-        answers_end(answers);
-        answers->from = answers->until = id;
+    if (!matching->until)
+        matching->from = matching->until = id > MATCHING_WINDOW / 2 ? id - MATCHING_WINDOW / 2 : 1;
+    if (id >= matching->until + MATCHING_WINDOW) {
+        matching_end(matching);
+        matching->from = matching->until = id;
     }
-    while (id >= answers->from + ANSWERS_WINDOW)
-        leave(answers);
-    if (id >= answers->until)
-        answers->until = id + 1;
-    return id >= answers->from;
+    while (id >= matching->from + MATCHING_WINDOW)
+        leave(matching);
+    if (id >= matching->until)
+        matching->until = id + 1;
+    return id >= matching->from;
 }
 
-void answers_launch(struct answers *answers, uint64_t correlation)
+void matching_launch(struct launch_matching *matching, uint64_t correlation)
 {
-    if (reach(answers, correlation))
-        answers->notes[correlation % ANSWERS_WINDOW] |= LAUNCHED;
+    if (reach(matching, correlation))
+        matching->notes[correlation % MATCHING_WINDOW] |= LAUNCHED;
 }
 
-void answers_work(struct answers *answers, uint64_t correlation)
+void matching_record(struct launch_matching *matching, uint64_t correlation)
 {
-    if (reach(answers, correlation)) {
-        answers->notes[correlation % ANSWERS_WINDOW] |= WORKED;
-    } else if (mp_map_get(&answers->missing, correlation) != MP_MAP_ABSENT) {
-        mp_map_remove(&answers->missing, correlation);
-        answers->say(answers->context, correlation, -1);
+    if (reach(matching, correlation)) {
+        matching->notes[correlation % MATCHING_WINDOW] |= WORKED;
+    } else if (mp_map_get(&matching->missing, correlation) != MP_MAP_ABSENT) {
+        mp_map_remove(&matching->missing, correlation);
+        matching->report(matching->context, correlation, -1);
     }
 }
 
-void answers_end(struct answers *answers)
+void matching_end(struct launch_matching *matching)
 {
-    while (answers->notes && answers->from < answers->until)
-        leave(answers);
+    while (matching->notes && matching->from < matching->until)
+        leave(matching);
 }
 
 /* ---- Lag ----

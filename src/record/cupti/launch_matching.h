@@ -19,32 +19,32 @@
 
 #include "base/data/map.h"
 
-#define ANSWERS_WINDOW   (UINT32_C(1) << 19) /* ids; 512 KiB, touched as they come */
-#define ANSWERS_KEPT_IDS 65536u              /* unanswered ones that a late record may answer */
+#define MATCHING_WINDOW   (UINT32_C(1) << 19) /* ids; 512 KiB, touched as they come */
+#define MATCHING_KEPT_IDS 65536u              /* unanswered ones that a late record may answer */
 
 /* The launch with this id is unanswered (1), or was and is answered now (-1). */
-typedef void answers_say(void *context, uint64_t correlation, int change);
+typedef void matching_report(void *context, uint64_t correlation, int change);
 
-struct answers {
+struct launch_matching {
     uint8_t *notes;       /* NULL: no memory, nothing is noted */
     uint64_t from, until; /* ids in the window */
     struct mp_map missing;
-    answers_say *say;
+    matching_report *report;
     void *context;
 };
 
-void answers_open(struct answers *answers, answers_say *say, void *context);
-void answers_close(struct answers *answers);
+void matching_open(struct launch_matching *matching, matching_report *report, void *context);
+void matching_close(struct launch_matching *matching);
 
 /* Forgets everything without a word. */
-void answers_restart(struct answers *answers);
+void matching_restart(struct launch_matching *matching);
 
 /* A launch of one kernel that has succeeded; the record of work. Ids in 64 bits. */
-void answers_launch(struct answers *answers, uint64_t correlation);
-void answers_work(struct answers *answers, uint64_t correlation);
+void matching_launch(struct launch_matching *matching, uint64_t correlation);
+void matching_record(struct launch_matching *matching, uint64_t correlation);
 
 /* All records have come. */
-void answers_end(struct answers *answers);
+void matching_end(struct launch_matching *matching);
 
 /* ---- Lag ----
  *
@@ -89,7 +89,7 @@ struct lag {
     uint64_t captured;  /* launches with correlation ids up to this may have been captured */
     bool silent_graphs; /* launches of graphs may have no record */
     uint64_t over;      /* when the last lag ended */
-    uint64_t max;       /* greatest lag of MP_TIME_LAG or more; 0: there was none */
+    uint64_t max;       /* largest lag of MP_TIME_LAG or more; 0: there was none */
     bool lasts;
     bool said;
 };

@@ -27,7 +27,7 @@
 
 #define CLIENT_NAME_BYTES 256
 
-/* How a client uses CUPTI. If several known clients are loaded, the greatest value counts. */
+/* How a client uses CUPTI. If several known clients are loaded, the largest value counts. */
 enum client_habit {
     CLIENT_STAYS,  /* subscriber for good; registers its buffers anew in each of its sessions, so
                       between these CUPTI's activities are free */
@@ -55,7 +55,7 @@ void client_find(struct client *client);
  * many calls have come and none had the attribute: most programs that call cuLaunchKernelEx (Triton
  * does for every kernel) have none.
  *
- * The ids lie in a table by their low bits. Neither side waits: a newer launch takes the place of
+ * The ids are in a table by their low bits. Neither side waits: a newer launch takes the place of
  * one that is OVERLAPS_SLOTS ids older. Then the older one counts as a usual launch.
  */
 

@@ -87,7 +87,7 @@ void host_functions_go(struct gpu *gpu)
 
 /* ---- Calls ---- */
 
-/* CUPTI passes the arguments as a struct, in order; handles stand in 8-byte slots. */
+/* CUPTI passes the arguments as a struct, in order; handles have 8-byte slots. */
 static uintptr_t argument(const CUpti_CallbackData *data, int number)
 {
     const char *arguments = data->functionParams;

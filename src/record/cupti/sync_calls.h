@@ -14,7 +14,7 @@
  *
  * Host functions of streams and graphs (cuLaunchHostFunc and others), where they are recorded from.
  *
- * The preloaded library, if it is there, puts a function of its own in place of the program's and
+ * The preloaded library, if it is there, puts its own function before the program's and
  * times it (preload/host_calls.h). It knows the function's address, but no id of CUPTI's. These are
  * filled in here and in graphs/host_nodes.h, in the callbacks inside of the program's call:
  *

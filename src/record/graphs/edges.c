@@ -223,7 +223,7 @@ static uint64_t next_number(struct edge_store *store, uint32_t graph)
     return number_of(graph, times);
 }
 
-/* Extends a correlation id to 64 bits: the value nearest to the greatest one met. */
+/* Extends a correlation id to 64 bits: the value nearest to the largest one met. */
 static uint64_t extend(const struct edge_store *store, uint32_t correlation)
 {
     uint64_t max = store->max ? *store->max : 0;

@@ -41,10 +41,10 @@ struct graph_making {
 struct graph_reading {
     const struct cupti_api *cupti;
     struct graph_making *making;
-    uint32_t since; /* correlation id of the call */
-    uint32_t graph; /* CUPTI's id of the executable graph */
-    uint32_t told;  /* edge ends whose clone a callback told */
-    uint32_t alike; /* edge ends assumed to have their original's number */
+    uint32_t since;    /* correlation id of the call */
+    uint32_t graph;    /* CUPTI's id of the executable graph */
+    uint32_t reported; /* edge ends whose clone a callback reported */
+    uint32_t alike;    /* edge ends assumed to have their original's number */
 };
 
 void graphs_open(struct gpu *gpu)
@@ -237,7 +237,7 @@ static uint64_t clone_id(struct graph_reading *reading, CUgraphNode node)
     uint64_t id;
 
     if (number != MP_MAP_ABSENT) {
-        reading->told++;
+        reading->reported++;
     } else {
         if (reading->cupti->get_graph_node_id(node, &id) != CUPTI_SUCCESS)
             return 0;
@@ -387,7 +387,7 @@ static void read_edges(struct graphs *graphs, struct gpu *gpu, struct graph_read
     if (has_edges)
         mp_log_debug("graph %u: %u edges, %u lost; ids of nodes: %u told by CUPTI, %u "
                      "assumed; %u nodes were seen as they were made",
-                     reading->graph, edges->count, edges->lost, reading->told, reading->alike,
+                     reading->graph, edges->count, edges->lost, reading->reported, reading->alike,
                      edges->node_count);
     edges_put(&graphs->edges, edges);
     add_parts(graphs, reading);

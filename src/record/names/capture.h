@@ -113,7 +113,8 @@ uint64_t capture_note_earlier(struct capture *capture, uint64_t correlation, uin
 /* Whether what lasted from `begin` to `end` was under way in a range. */
 bool capture_keeps_span(const struct capture *capture, uint64_t begin, uint64_t end);
 
-/* Whether device work of this launch is kept; work without a correlation id goes by its begin. */
+/* Whether device work of this launch is kept; for work without a correlation id its begin decides.
+ */
 static inline bool capture_keeps_work(const struct capture *capture, uint64_t correlation,
                                       uint64_t time)
 {

@@ -11,7 +11,7 @@
 
 #include "base/poison.h"
 
-#define MAX_THREADS 65536u /* threads told apart; a bound for tids that never repeat */
+#define MAX_THREADS 65536u /* threads that have numbers; a bound for tids that never repeat */
 
 #define MAX_DEVICES       64u
 #define MAX_CONTEXTS      1024u

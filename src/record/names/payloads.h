@@ -18,7 +18,7 @@
 #include "record/nvtx/nvtx.h"
 #include "record/nvtx/payload.h"
 
-#define PAYLOAD_SCHEMAS    8192u /* lists of schemas that are told apart */
+#define PAYLOAD_SCHEMAS    8192u /* lists of schemas that have numbers */
 #define PAYLOAD_TOGETHER   8u    /* payloads of one event; further ones are left out */
 #define PAYLOAD_CATEGORIES 4096u
 

@@ -19,7 +19,7 @@ enum nccl_event_type {
     NCCL_EVENT_KERNEL_LAUNCH = 2048,
 };
 
-/* One layout for all three versions: what later versions have added stands behind what is read
+/* One layout for all three versions: what later versions have added comes after what is read
  * here. Version 4 has a type of one byte. */
 struct nccl_event {
     union {

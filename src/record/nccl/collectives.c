@@ -62,7 +62,7 @@ static void take_payload(struct collectives *collectives, struct op *op,
 
     op->comm = comms_learn(collectives, layout, payload);
     if (number_of(payload, layout->bytes, &op->bytes))
-        op->told = true;
+        op->described = true;
     if (number_of(payload, layout->operation, &bits))
         name = name_of(payload->schema->fields[layout->operation].enumeration, bits);
     if (name)
@@ -186,7 +186,7 @@ void op_ranges_take(struct collectives *collectives, const struct mp_nvtx_event 
 /* ---- Notes of the plugin ----
  *
  * What NCCL tells the profiler plugin. A call that has an NVTX range too is one operation: the
- * plugin is told of it inside of the range.
+ * plugin learns of it inside of the range.
  */
 
 /* NCCL's names of types, without "nccl", and their bytes. */
@@ -240,7 +240,7 @@ static struct op *op_alike(struct collectives *collectives, const struct op_thre
         struct op *op = ops_get(collectives, at);
 
         if (is_free_for(op, function) && (!op->comm || op->comm == comm) &&
-            (!op->told || op->bytes == bytes) &&
+            (!op->described || op->bytes == bytes) &&
             (note->kind == NCCL_NOTE_COLL || op->peer == NCCL_UNKNOWN || op->peer == note->peer))
             return op;
     }
@@ -268,7 +268,7 @@ static void begin_noted_call(struct collectives *collectives, struct op_thread *
     op->by_plugin = true;
     op->captured = note->captured;
     op->group = note->parent;
-    op->bytes = op->told ? op->bytes : bytes_of(note);
+    op->bytes = op->described ? op->bytes : bytes_of(note);
     op->comm = comms_by_plugin(collectives, note->comm);
     mp_text_copy(op->function, sizeof(op->function), function);
     mp_text_copy(op->datatype, sizeof(op->datatype), without_prefix(note->datatype));
@@ -320,7 +320,7 @@ static void take_correlation(struct op_thread *thread, const struct nccl_note *n
         thread->launches[thread->launch_count - 1].correlation = note->id;
 }
 
-/* True: the thread is one of the driver, and NCCL's host function is told of what a kernel carries.
+/* True: the thread is one of the driver, and NCCL's host function learns what a kernel carries.
  * If NCCL needs its proxy thread, it enqueues that function before each kernel of a graph. While it
  * keeps graphs, it does so before other kernels too (seen with NCCL 2.28.9; src/enqueue.cc). */
 static bool is_host_function(const struct collectives *collectives, const struct op_thread *thread,

@@ -34,7 +34,7 @@
 #define OPS_MAX      4096u
 #define OPS_THREADS  1024u
 #define OPS_NESTED   16u /* NVTX ranges of NCCL in each other; deeper ones are left out */
-#define OPS_LAUNCHES 16u /* of one group, that are told apart */
+#define OPS_LAUNCHES 16u /* of one group, that are kept separately */
 #define OPS_ORIGINS  ((uint32_t)1 << 18) /* nodes of graphs whose launch is remembered */
 #define COMMS_MAX    4096u
 #define COMM_LAYOUTS 128u /* of payloads */
@@ -48,7 +48,7 @@ struct op {
     uint32_t next; /* of the same thread; or the next free one */
     uint32_t tid;
     uint64_t start, end; /* end 0: not known yet */
-    uint64_t api;        /* the plugin's id of the call; 0: it has not told of it */
+    uint64_t api;        /* the plugin's id of the call; 0: it has not reported it */
     uint64_t group;      /* the plugin's id of the group call around it */
     uint64_t sequence, bytes, number;
     uint64_t correlation;
@@ -57,11 +57,11 @@ struct op {
     uint32_t peer;
     uint32_t channels;
     bool used;
-    bool open;     /* its NVTX range is open */
-    bool by_range; /* it has an NVTX range */
-    bool told;     /* its payload told of it */
+    bool open;      /* its NVTX range is open */
+    bool by_range;  /* it has an NVTX range */
+    bool described; /* its payload described it */
     bool by_plugin;
-    bool carried; /* the plugin has told what the launch carries */
+    bool carried; /* the plugin has reported what the launch carries */
     bool captured;
     char function[NCCL_WORD_BYTES];
     char operation[NCCL_WORD_BYTES];

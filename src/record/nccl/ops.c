@@ -164,7 +164,7 @@ uint32_t comms_learn(struct collectives *collectives, const struct comm_layout *
     if (!comm)
         return 0;
     fact = &collectives->comms[comm - 1];
-    if (!fact->plugin) { /* else the plugin has told, of each rank */
+    if (!fact->plugin) { /* else the plugin has reported it, for each rank */
         changed = learn(payload, layout->ranks, &fact->ranks);
         changed |= learn(payload, layout->rank, &fact->rank);
         changed |= learn(payload, layout->device, &fact->device);
@@ -288,7 +288,7 @@ static uint64_t source_of(const struct op *op)
 {
     if (op->by_plugin)
         return MP_collective_source_plugin;
-    return op->told ? MP_collective_source_nvtx : MP_collective_source_name;
+    return op->described ? MP_collective_source_nvtx : MP_collective_source_name;
 }
 
 static void append(struct collectives *collectives, const struct op *op)
@@ -391,7 +391,7 @@ uint32_t ops_new(struct collectives *collectives, struct op_thread *thread, uint
     return number;
 }
 
-/* While the range is open, its end is to come. After the plugin has told of the call, it tells of
+/* While the range is open, its end is to come. After the plugin has reported the call, it reports
  * the launch and what that carries, in any order, unless a capture turns the launch into a node. */
 static bool is_complete(const struct op_thread *thread, const struct op *op)
 {

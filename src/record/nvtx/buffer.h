@@ -34,7 +34,7 @@ struct nvtx_record {
         form : 4; /* of the message: narrow or wide, now UTF-8 with a zero; or a string's address */
     uint8_t has_detail : 1;
     uint8_t first : 1;    /* mp_nvtx_event.first */
-    uint8_t has_blob : 1; /* a length in eight bytes and the blob stand behind the message */
+    uint8_t has_blob : 1; /* a length in eight bytes and the blob follow the message */
 };
 
 struct nvtx_detail {

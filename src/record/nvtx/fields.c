@@ -191,7 +191,7 @@ static bool entry_measure(const struct nvtx_domain *domain, const nvtxPayloadSch
 /* Where entries without an offset go on; UINT64_MAX: not known. */
 struct place {
     uint64_t next;
-    uint64_t pack; /* greatest alignment */
+    uint64_t pack; /* largest alignment */
 };
 
 static uint64_t place_take(struct place *place, const nvtxPayloadSchemaEntry_t *entry,

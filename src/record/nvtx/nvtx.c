@@ -52,7 +52,7 @@ static void state_create(void)
     struct nvtx_state *state = nvtx_state();
 
     (void)mp_clock_now(); /* made here because its first call may take long */
-    /* An NVTX range that is itself a capture range must lie in it for certain; a few ns of error
+    /* An NVTX range that is itself a capture range must be in it for certain; a few ns of error
      * must not decide that. */
     if (!nvtx_watch_is_wanted() && nvtx_counter_is_usable())
         atomic_store(&state->counter, NVTX_COUNTER_MEASURED);

@@ -71,8 +71,8 @@ int mp_nvtx_initialize(unsigned version, void *get_export_table);
 int mp_nvtx_initialize_extension(void *module_info);
 
 /* Hands over what all threads have recorded up to now, in order within each thread. One thread at a
- * time. Must be called now and then also while recording is off: thread names and the buffers of
- * ended threads wait for it. */
+ * time. Must be called from time to time also while recording is off: thread names and the buffers
+ * of ended threads wait for it. */
 void mp_nvtx_drain(const struct mp_nvtx_sink *sink);
 
 /* Calls that found no room, since the process started. Any thread. */

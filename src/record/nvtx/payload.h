@@ -2,7 +2,7 @@
  *
  * A schema is a struct's layout. The handler keeps its fields that are numbers, pointers and texts.
  * Arrays, unions and structs inside of it are left out. In the call a payload is copied as far as
- * its fields reach, and the texts to which it points are copied behind it:
+ * its fields reach, and the texts to which it points are copied after it:
  *
  *     mp_nvtx_payload | data, up to 8 bytes more | text\0text\0, up to 8 bytes more | next payload
  *
@@ -32,7 +32,7 @@ struct mp_nvtx_enum {
 };
 
 /* Where the application has the text of a field of type text. All but registered ones are copied
- * behind the data. */
+ * after the data. */
 enum mp_nvtx_text_at { MP_NVTX_TEXT_POINTED_TO, MP_NVTX_TEXT_INSIDE, MP_NVTX_TEXT_REGISTERED };
 
 struct mp_nvtx_field {
@@ -48,7 +48,7 @@ struct mp_nvtx_schema {
     const char *name;   /* "" if it has none */
     const char *domain; /* NULL is the default domain */
     uint32_t extent;    /* bytes from the payload's begin to the end of its last field */
-    uint32_t texts;     /* fields whose text is copied behind the data */
+    uint32_t texts;     /* fields whose text is copied after the data */
     uint32_t field_count;
     struct mp_nvtx_field fields[];
 };

@@ -29,7 +29,7 @@ enum {
     NVTX_READY_CHUNKS = 32, /* free chunks whose pages are kept mapped in, ahead of use */
     NVTX_TEXT_BYTES = 4096, /* of a message, with its zero */
     NVTX_LEVEL_SLOTS = 64, /* domains with a push/pop level of their own; the last slot is shared */
-    NVTX_KEPT_POPS = 256,  /* pops of so many open pushes always find room */
+    NVTX_KEPT_POPS = 256,  /* pops of as many open pushes always find room */
     NVTX_STRING_BUCKETS = 4096,
     NVTX_SCHEMAS = 4096,           /* slots: three quarters of them are used at most */
     NVTX_SCHEMA_FIELDS = 64,       /* of one schema; further ones are left out */
@@ -51,7 +51,7 @@ enum nvtx_kind {
 };
 #undef NVTX_KIND
 
-/* A piece of a thread's buffer. The owner thread writes data and raises `committed`. When the chunk
+/* A part of a thread's buffer. The owner thread writes data and raises `committed`. When the chunk
  * is full the owner sets `next`; then the writer thread frees the chunk. Never unmapped. */
 struct nvtx_chunk {
     _Atomic(uint32_t) committed;       /* bytes of data that may be read */
@@ -79,7 +79,7 @@ struct nvtx_string {
 struct nvtx_schema {
     const struct nvtx_domain *domain;
     uint64_t id;
-    uint64_t size;   /* of a payload, as registered; 0: not told */
+    uint64_t size;   /* of a payload, as registered; 0: not given */
     bool message;    /* one of its entries is the event's message: */
     bool registered; /* the pointer is a registered string's handle */
     uint64_t offset; /* of the message in the payload */

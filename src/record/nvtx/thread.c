@@ -145,7 +145,8 @@ bool nvtx_chunks_forget(struct nvtx_state *state)
  * in the static TLS block. A library that is opened late gets only the rest of that block, and
  * dlopen fails if nothing is left. The dynamic models allocate at a thread's first access instead.
  *
- * buffer.h has, inline, what every call does. This file has what happens now and then before it.
+ * buffer.h has, inline, what every call does. This file has what happens from time to time before
+ * it.
  *
  * The destructor of a thread-specific key notices a thread's end. It frees nothing: it marks the
  * record ENDED. The writer drains the record and makes it FREE for the next thread. NVTX calls that

@@ -49,7 +49,7 @@ static bool is_behind(const struct mp_nvtx_field *field)
     return field->type == MP_field_type_text && field->text != MP_NVTX_TEXT_REGISTERED;
 }
 
-/* Texts stand behind the data in the order of their fields. */
+/* Texts follow the data in the order of their fields. */
 static const char *text_behind(const struct mp_nvtx_payload *payload, uint32_t field)
 {
     const char *text = (const char *)(payload + 1) + rounded(payload->bytes);

@@ -265,8 +265,8 @@ static void note_pop(void)
     leave(thread);
 }
 
-/* Before the start. If it is a range of the name, answers when it begins; keep_id must then be told
- * its id. Else 0. */
+/* Before the start. Returns when the range begins, if it has the name; the caller then passes its
+ * id to keep_id. Returns 0 for other ranges. */
 static uint64_t note_start(bool matches)
 {
     struct watch_thread *thread = matches && !watch.any ? enter() : NULL;

@@ -240,7 +240,8 @@ static bool may_switch(struct recorder *recorder)
     return !reason;
 }
 
-/* Switches if that is due, on the thread that makes the steps. `within`: a step is in progress. */
+/* Switches if a block is long enough, on the thread that makes the steps. `within`: a step is in
+ * progress. */
 static void try_switch(struct recorder *recorder, bool within)
 {
     struct baseline *baseline = &recorder->baseline;

@@ -99,7 +99,7 @@ struct baseline {
     bool due;                                    /* the block is long enough */
     bool given_up;                               /* CUPTI has not answered in time */
     uint32_t skip;                               /* steps that end next and are left out */
-    char names[BASELINE_NAMES][STEP_NAME_BYTES]; /* the writer reads those that were told */
+    char names[BASELINE_NAMES][STEP_NAME_BYTES]; /* the writer reads those that entries name */
     uint32_t name_count;
 
     _Atomic uint64_t steps;   /* of the chosen kind, in capture ranges */

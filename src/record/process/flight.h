@@ -1,5 +1,5 @@
-/* The flight recorder: with MINIPROF_FLIGHT the trace stays in memory, as chunks of the last so
- * many seconds (trace/write/chunk_ring.h). A trigger has it written to a file.
+/* The flight recorder: with MINIPROF_FLIGHT the trace stays in memory, as chunks of the last
+ * N seconds (trace/write/chunk_ring.h). A trigger has it written to a file.
  *
  *     trigger                     where it comes from             when it is written
  *     `miniprof ctl PID dump`     the writer, ctl.c               at once
@@ -8,7 +8,7 @@
  *                                                                 that it left on the device is in
  *     SIGSEGV and the like        a signal handler, signals.h     at once; the thread waits
  *
- * A file is a complete trace of its own (trace.h): all definitions, the events in memory, and notes
+ * A file is a complete trace: all definitions, the events in memory, and notes
  * made for this file. The notes are the capture ranges within the file's time, and the counters
  * since the file's begin. The header (flight_...) says what triggered the file, and between which
  * times the file has everything. Writing a file does not empty the memory.
@@ -16,7 +16,7 @@
  * Definitions are never dropped, so a program that keeps making up names would fill the memory with
  * them. When they take half of it, everything is forgotten and recording begins anew.
  *
- * A thread of its own calls CUPTI (cupti/flush.h), so the writer can continue when CUPTI hangs.
+ * A separate thread calls CUPTI (cupti/flush.h), so the writer can continue when CUPTI hangs.
  *
  * The writer's, except what stands under "Threads of the application".
  */
@@ -88,7 +88,7 @@ struct flight {
  * recorder excludes. Before any other module reads them. */
 void flight_configure(struct recorder *recorder);
 
-/* In place of output_open: checks that files can be written, and opens a writer without a file. */
+/* Instead of output_open: checks that files can be written, and opens a writer without a file. */
 enum mp_status flight_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error);
 
@@ -98,7 +98,7 @@ void flight_step(void *recorder, uint64_t begin, uint64_t end);
 
 /* ---- The writer ---- */
 
-/* Drops chunks that are too old, and writes the file of a slow step when it is due. */
+/* Drops chunks that are too old, and writes the file of a slow step after a second. */
 void flight_round(struct recorder *recorder);
 
 /* At the end of the process: writes the file of a slow step, if one still waits. */

@@ -91,7 +91,7 @@ static void report_setting(void *context, const struct mp_error *error)
 }
 
 /* The recorded process that started this one; MINIPROF_CHILDREN=off then leaves this one
- * unrecorded. 0 for none. It may be a grandparent: other processes may lie in between. A process
+ * unrecorded. 0 for none. It may be a grandparent: there may be other processes between. A process
  * that execs another program stays recorded. */
 static pid_t find_parent(const struct mp_config *config)
 {
@@ -388,10 +388,10 @@ static void attach_switch(struct gpu *gpu)
 static void count_captures(struct gpu *gpu, enum mp_preload_call call)
 {
     if (call == MP_PRELOAD_CAPTURE) {
-        atomic_fetch_add(&gpu->cuda.captures_told, 1);
+        atomic_fetch_add(&gpu->cuda.captures_reported, 1);
         contexts_await_breakers(gpu);
     } else if (call == MP_PRELOAD_CAPTURED) {
-        atomic_fetch_sub(&gpu->cuda.captures_told, 1);
+        atomic_fetch_sub(&gpu->cuda.captures_reported, 1);
     }
 }
 

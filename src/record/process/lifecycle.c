@@ -1,4 +1,4 @@
-/* How a recording ends: the last flush on a thread of its own, then the end of the file, each with
+/* How a recording ends: the last flush on a separate thread, then the end of the file, each with
  * a time limit.
  */
 #include "record/process/lifecycle.h"

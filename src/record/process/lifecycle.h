@@ -4,7 +4,7 @@
  *     finish:  FINISHING -> last flush (a thread of its own, 5 s) -> writer closes the file (5 s)
  *              -> INERT
  *
- * CUPTI's forced flush hangs in some versions, and a kernel may never end. So a thread of its own
+ * CUPTI's forced flush hangs in some versions, and a kernel may never end. So a separate thread
  * does the flush, and is left behind when it takes too long. The records of that flush are then
  * missing, and the file says so. What was written before is complete.
  *
@@ -50,7 +50,7 @@ bool lifecycle_is_asked(const struct recorder *recorder);
 /* Claims the end of the recording: whether the caller is the one that finishes it from now on. */
 bool lifecycle_claim_end(struct recorder *recorder);
 
-/* The last flush, on a thread of its own with a time limit. The writer calls this once it has
+/* The last flush, on a separate thread with a time limit. The writer calls this once it has
  * claimed the end. CUPTI may return more than the buffers hold, so the writer empties them
  * meanwhile. */
 void lifecycle_flush(struct recorder *recorder);
@@ -68,7 +68,7 @@ void lifecycle_closed(struct recorder *recorder);
  * process loses 200 ms at most. In each round it looks whether MINIPROF_TIMEOUT is over.
  *
  * Between buffers the writer rests, if it would use more than half a core, there is room for what
- * waits, and no round is due (core/work.h).
+ * waits, and no round begins (core/work.h).
  */
 
 struct recorder;

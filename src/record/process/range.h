@@ -132,7 +132,7 @@ void range_give_up(struct recorder *recorder);
 /* The user asks for the begin or end of a range. The writer only. */
 enum range_answer range_trigger(struct recorder *recorder, bool begins);
 
-/* Does what is due, and answers in how many ms something is due next; `most` at the latest. The
+/* Begins and ends ranges as time demands. Returns in how many ms to call again, at most `max`. The
  * writer only. */
 int range_tick(struct recorder *recorder, int max);
 

@@ -1,6 +1,6 @@
 /* The recorder: all mutable state of libminiprof.so in one struct, and who may touch which part.
  *
- * Four modules keep state of their own, because they work before the recorder exists or without it:
+ * Some modules keep state themselves, because they work before the recorder exists or without it:
  * clock.c (a function pointer), the NVTX handler, which runs before CUDA is loaded, base/log, and
  * base/settings/time_limits.c (the divisor of tests).
  *

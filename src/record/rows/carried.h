@@ -13,7 +13,7 @@
  *
  * The writer meets the events of one thread after those of another, and marks before either. So
  * each thread takes in the begins and ends of capture ranges, the edges, by itself: before its
- * first event behind an edge, or after the first drain that has begun behind it. An event that
+ * first event after an edge, or after the first drain that has begun after it. An event that
  * comes later than that, with a time before the edge, is of a thread that was in the middle of its
  * call. It gets the time of the edge.
  *

@@ -243,7 +243,7 @@ static void append_sample(struct recording *recording, const struct sample_batch
                                                 });
 }
 
-/* What was counted must lie in a range as a whole: it would else count work of outside. A reading
+/* A sample must be in a range as a whole: otherwise it counts work of outside. A reading
  * is of one moment. */
 static bool keeps(const struct capture *capture, enum sampled_by by,
                   const struct sample_moment *moment)

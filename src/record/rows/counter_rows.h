@@ -25,7 +25,7 @@ struct recording;
 /* Appends the definitions of counters that this file has not. */
 void sample_rows_define(struct sample_store *store, struct recording *recording);
 
-/* Appends the samples of a batch that lie in capture ranges, and frees it. */
+/* Appends the samples of a batch that are in capture ranges, and frees it. */
 void sample_rows_append(struct sample_store *store, struct recording *recording,
                         struct sample_batch *batch);
 

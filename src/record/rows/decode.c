@@ -86,8 +86,8 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
                       uint64_t *extended)
 {
     *extended = decode_correlation(decoder, correlation);
-    if (decoder->answers) /* it has come, whatever becomes of it */
-        answers_work(decoder->answers, *extended);
+    if (decoder->matching) /* it has come, whatever becomes of it */
+        matching_record(decoder->matching, *extended);
     if (!capture_keeps_work(decoder->capture, *extended, start)) {
         decoder->counts.outside++;
         if (*extended)
@@ -340,9 +340,9 @@ void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_
         return;
     if (correlation > decoder->launched)
         decoder->launched = correlation;
-    if (decoder->answers && !api_set_launches_graph(decoder->api, api, cbid) &&
+    if (decoder->matching && !api_set_launches_graph(decoder->api, api, cbid) &&
         correlation > decoder->lag->captured)
-        answers_launch(decoder->answers, correlation);
+        matching_launch(decoder->matching, correlation);
     lag_launch(decoder->lag, api_set_launches_graph(decoder->api, api, cbid), start, correlation);
 }
 

@@ -4,7 +4,7 @@
  * and six stores. At 12 million records a second there are 83 ns for each; the column codecs and
  * zstd take the rest.
  *
- * Times are never changed. Unknown times (0) and reversed ones are counted, and readers say so.
+ * Times are never changed. Unknown times (0) and reversed ones are counted, and readers report so.
  */
 #ifndef MP_RECORD_ROWS_DECODE_H
 #define MP_RECORD_ROWS_DECODE_H
@@ -78,17 +78,17 @@ struct decoder {
     struct capture *capture;
     struct dictionary *dictionary;
     struct mp_writer *writer;
-    struct profiled_store *profiled; /* NULL without metrics */
-    struct lag *lag;                 /* NULL where work on the device has no records */
-    const struct overlaps *overlaps; /* NULL in tests */
-    pid_t process;                   /* our own id; -1: not known */
-    struct answers *answers;         /* the same */
-    struct stack_rows *stack_rows;   /* who made a call */
-    struct quality *quality;         /* NULL in tests, and where ranges are not told apart */
+    struct profiled_store *profiled;  /* NULL without metrics */
+    struct lag *lag;                  /* NULL where work on the device has no records */
+    const struct overlaps *overlaps;  /* NULL in tests */
+    pid_t process;                    /* our own id; -1: not known */
+    struct launch_matching *matching; /* the same */
+    struct stack_rows *stack_rows;    /* who made a call */
+    struct quality *quality;          /* NULL in tests, and where ranges are not distinguished */
     struct nested nested;
-    uint64_t correlation; /* the greatest id met, in 64 bits */
-    uint64_t launched;    /* the greatest id of a launch that succeeded */
-    uint64_t worked;      /* the greatest id of device work that was kept */
+    uint64_t correlation; /* the largest id met, in 64 bits */
+    uint64_t launched;    /* the largest id of a launch that succeeded */
+    uint64_t worked;      /* the largest id of device work that was kept */
     uint64_t earliest;    /* limits of device times; set before each buffer */
     uint64_t latest;
     const _Atomic uint64_t *calls_end; /* cupti_state's; NULL in tests */

@@ -22,7 +22,7 @@ static const struct counter counters[QUALITY_COUNT] = {
 };
 
 /* Counters that a cut does not reset: graphs made before it may run after it, and a lag that was
- * greatest before it may last. */
+ * largest before it may last. */
 static bool is_of_process(unsigned counter)
 {
     return counter == QUALITY_device_graphs || counter == QUALITY_conditional_graphs ||

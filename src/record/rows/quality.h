@@ -44,7 +44,7 @@
     Q(callbacks_taken, false)      /* 1: another client has CUPTI's callbacks (cupti/attach.h) */  \
     Q(forced_exits, false)         /* the last flush took too long and was given up */             \
     Q(gpu_behind_ms,                                                                               \
-      false) /* the greatest lag of the GPU's records, if 5 s (cupti/launch_matching.h) */         \
+      false) /* the largest lag of the GPU's records, if 5 s (cupti/launch_matching.h) */          \
     Q(clock_renewals,                                                                              \
       false) /* CUPTI got its clock again, not to get slower (cupti/clock_renewal.h) */            \
     Q(device_graphs, false)       /* executable graphs that the device may launch by itself */     \

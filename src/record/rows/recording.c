@@ -41,7 +41,7 @@ static void append_range_row(struct recording *recording, uint64_t kind, uint64_
 }
 
 /* A launch outside of all ranges is no loss. */
-static void use_answer(void *context, uint64_t correlation, int change)
+static void use_match(void *context, uint64_t correlation, int change)
 {
     struct recording *recording = context;
     uint64_t range = capture_number_of(&recording->capture, correlation);
@@ -86,8 +86,8 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     /* With metrics each launch waits until its kernel has ended. */
     if (recording->follows && !recording->metrics) {
         recording->decoder.lag = &recording->lag;
-        answers_open(&recording->answers, use_answer, recording);
-        recording->decoder.answers = &recording->answers;
+        matching_open(&recording->matching, use_match, recording);
+        recording->decoder.matching = &recording->matching;
     }
     if (capture_open(&recording->capture, capture_mode, at_once) == CAPTURE_BEGIN)
         append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
@@ -105,7 +105,7 @@ void recording_close(struct recording *recording)
     profiled_close(recording->profiled);
     host_rows_close(&recording->host_rows);
     stack_rows_close(&recording->stack_rows);
-    answers_close(&recording->answers);
+    matching_close(&recording->matching);
     payloads_close(&recording->payloads);
     collectives_close(&recording->collectives);
 }
@@ -119,7 +119,7 @@ static void cut_file(struct recording *recording)
     recording->lag.max = 0;
     recording->quality.values[QUALITY_gpu_behind_ms] = 0;
     recording->quality.values[QUALITY_unanswered_launches] = 0;
-    answers_restart(&recording->answers);
+    matching_restart(&recording->matching);
     mp_writer_cut(recording->writer);
     dictionary_restart(&recording->dictionary);
     payloads_restart(&recording->payloads, &recording->dictionary);
@@ -597,10 +597,10 @@ static void look_at_lag(struct recording *recording)
 
     if (taken) {
         lag_restart(lag);
-        answers_restart(&recording->answers);
+        matching_restart(&recording->matching);
     }
     if (recording->decoder.lag)
-        recording->decoder.answers = taken ? NULL : &recording->answers;
+        recording->decoder.matching = taken ? NULL : &recording->matching;
     late = lag_look(lag);
     if (late)
         mp_log_warn("the GPU's records are %.1f s behind its launches: CUPTI does not keep up, or "
@@ -684,7 +684,7 @@ void recording_end(struct recording *recording, uint64_t time)
     recording_round(recording);
     recording_settle(recording);
     collectives_settle(&recording->collectives);
-    answers_end(&recording->answers);
+    matching_end(&recording->matching);
     dictionary_refresh_threads(&recording->dictionary);
     if (recording->capture.open)
         append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,

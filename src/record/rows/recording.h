@@ -62,7 +62,7 @@ struct recording {
     struct host_rows host_rows;
     struct stack_rows stack_rows;
     struct lag lag;
-    struct answers answers;
+    struct launch_matching matching;
     uint32_t captured_until; /* the recorder's, as it was last seen */
     struct quality quality;
     uint64_t untimed_before_end; /* records without times that came before the process ended */

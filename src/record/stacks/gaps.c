@@ -79,7 +79,7 @@ void gaps_take(struct stacks *stacks, struct gap_thread *thread, uint64_t comput
 /* What a thread has that is not sampled. */
 static struct gap_thread nobody;
 
-/* ---- Timers. The system calls themselves: glibc's functions lie in librt before 2.34 ---- */
+/* ---- Timers. The system calls themselves: glibc's functions are in librt before 2.34 ---- */
 
 /* As pthread_getcpuclockid makes it, of any thread of the process (clock_getres(2), "Notes"). */
 static clockid_t clock_of(uint32_t tid)
@@ -213,7 +213,7 @@ static bool is_ours(int number)
            present.sa_sigaction == on_tick;
 }
 
-/* Programs begin with the first or with the last real-time signal. So do we, behind a few. */
+/* Programs begin with the first or with the last real-time signal. So do we, after a few. */
 static int choose_signal(void)
 {
     sigset_t blocked;

@@ -1,4 +1,4 @@
-/* Native frames: the return addresses on the calling thread's stack, and the modules they lie in.
+/* Native frames: the return addresses on the calling thread's stack, and the modules they are in.
  *
  * libunwind walks where it is installed, glibc's backtrace otherwise. Neither needs frame pointers.
  * glibc goes on where libunwind cannot. What is kept is a module and an offset; symbols are the
@@ -6,7 +6,7 @@
  *
  *     native_walk             each call: addresses
  *     native_find_evaluators  each call with Python's frames too: which of them run Python
- *     native_splice           Python's frames in place of those
+ *     native_splice           Python's frames instead of those
  *     native_place            once for each stack: address -> module and offset
  *
  * A place with PLACE_NATIVE is an address first. native_place puts the module's number into it.

@@ -178,7 +178,7 @@ static bool find_layout(struct python *python, pid_t pid, uint32_t version, cons
            layout_from_offsets(&python->layout, offsets, sizeof(offsets), version, why);
 }
 
-/* The version's text as far as its number. */
+/* The number at the begin of the version: "3.12.1" of "3.12.1 (main, ...)". */
 static void take_version(char *to, size_t bytes, const char *text)
 {
     size_t length = strcspn(text, " ");

@@ -50,7 +50,7 @@ void evaluator_open(struct evaluator *evaluator);
  * thread looks for at the same time, or what comes after EVALUATOR_LOOKS, stays unknown. */
 void evaluator_learn(struct evaluator *evaluator, const uintptr_t *records, size_t count);
 
-/* Whether a return address lies in it. */
+/* Whether a return address is in it. */
 static inline bool evaluator_has(const struct evaluator *evaluator, uintptr_t address)
 {
     for (unsigned i = 0; i < EVALUATOR_PARTS; i++) {

@@ -114,7 +114,7 @@ static uint16_t offset(struct words *words, size_t number)
     return (uint16_t)words->at[number];
 }
 
-/* Whether a field of a struct lies in those of its bytes that are shown to be mapped. */
+/* Whether a field of a struct is in those of its bytes that are shown to be mapped. */
 static bool lies_in(uint16_t field, size_t size, size_t bytes)
 {
     return field + size <= bytes;
@@ -135,7 +135,7 @@ static bool is_word_of_frame(uint16_t field)
     return lies_in(field, sizeof(uint64_t), LAYOUT_FRAME_BYTES);
 }
 
-/* The interpreter told it, and a walk loads what it says. */
+/* The interpreter gave it, and a walk loads what it says. */
 static bool is_plausible(const struct python_layout *layout)
 {
     return layout->bytes <= LAYOUT_CODE_BYTES && is_word_of_code(layout, LAYOUT_TYPE) &&

@@ -15,7 +15,7 @@
 #define LAYOUT_CODE_BYTES  256u  /* a code object without its instructions takes less */
 #define LAYOUT_DEBUG_BYTES 1024u /* of _Py_DebugOffsets that are looked at */
 
-/* A walk shows so many bytes to be mapped before it loads. So no field lies beyond them. */
+/* A walk shows this number of bytes to be mapped before it loads. So no field lies beyond them. */
 #define LAYOUT_FRAME_BYTES 112u /* of a frame */
 #define LAYOUT_STATE_BYTES 128u /* of a thread state */
 

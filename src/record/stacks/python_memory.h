@@ -5,7 +5,7 @@
  * is a system call, 0.3 us. So a thread remembers which pages it has shown to be mapped, and
  * believes it for MEMORY_TRUST walks; a load from such a page is a load.
  *
- * Live frames lie in live memory. What is guarded against is memory that is not what the layout
+ * Live frames are in live memory. What is guarded against is memory that is not what the layout
  * says: other builds, overwritten frames.
  *
  * A signal handler comes while frames are made and freed. There nothing is loaded from where it

@@ -37,7 +37,7 @@ void code_arena_close(struct code_arena *arena)
     arena->memory = NULL;
 }
 
-/* Puts a function as store_code takes it, in so many bytes. Its number, with the bit
+/* Puts a function as store_code takes it, in `bytes` bytes. Its number, with the bit
  * CODE_ARENA_NUMBER; 0 without room. Any thread; async-signal-safe. */
 static uint32_t code_arena_add(struct code_arena *arena, const void *code, size_t bytes)
 {

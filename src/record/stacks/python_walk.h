@@ -23,7 +23,7 @@
  * Functions that signal handlers have met, on their way to the writer.
  *
  * A handler may neither allocate nor lock, so it cannot number a function by its content. It puts
- * what it has read behind all that was put before, and numbers it by its position. Nothing is ever
+ * what it has read after all that was put before, and numbers it by its position. Nothing is ever
  * taken out. The writer turns such a number into the store's, where what several threads have put
  * is one function.
  */
@@ -102,7 +102,7 @@ static inline unsigned code_set(uintptr_t code)
 /* What is known of the address; learns it if it is new. NULL if it cannot be read. `store` may be
  * NULL with an arena.
  *
- * A version is compared alone: it lies in one cache line, the rest in two more. What is known is
+ * A version is compared alone: it is in one cache line, the rest in two more. What is known is
  * mapped, since it was when the entry was made. */
 static inline const struct known_code *code_find(struct known_codes *codes,
                                                  const struct python *python,

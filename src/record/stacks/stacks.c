@@ -272,7 +272,7 @@ void stacks_open(struct stacks *stacks, struct core *core)
     core->wanted.stacks = slots_open(&stacks->calls) && slots_open(&stacks->nodes);
     if (!core->wanted.stacks)
         mp_log_warn("no memory for MINIPROF_STACKS: no stacks are recorded");
-    /* Nodes of graphs are told by numbers among the NVTX events, also where there are none. */
+    /* The numbers of graph nodes are NVTX events, also in a program without NVTX. */
     if (core->config.nvtx == MP_SWITCH_ON)
         mp_nvtx_prepare();
 }

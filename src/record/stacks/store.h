@@ -74,7 +74,7 @@ struct stack_store {
 void store_open(struct stack_store *store);
 void store_close(struct stack_store *store);
 
-/* The number of a function: its struct with the texts behind it. If only its line table has no
+/* The number of a function: its struct with the texts after it. If only its line table has no
  * room, it is taken out of *code. 0 if even the rest has none, which counts as lost. */
 uint32_t store_code(struct stack_store *store, struct stored_code *code);
 

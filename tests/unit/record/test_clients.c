@@ -86,7 +86,7 @@ static int record(void **state)
     recorder.gpu.cupti.get_attribute = get_attribute;
     recorder.gpu.core.config.gpu = MP_SWITCH_ON;
     recorder.gpu.api.flags[MP_api_driver][LAUNCH] = API_LAUNCH;
-    recorder.gpu.cupti_state.buffers_told = true;
+    recorder.gpu.cupti_state.buffers_readable = true;
     atomic_store(&recorder.gpu.core.enabled, true);
     atomic_store(&recorder.gpu.cuda.context_made, true);
     note(2, 1, 10);
@@ -158,7 +158,7 @@ static void cupti_is_taken_back_when_the_other_client_has_left(void **state)
     clients_look(&recorder.gpu, 5000, switch_alone);
     expect(false, 6);
     assert_true(recorder.gpu.clients.said);
-    assert_ptr_equal(switched, activity_renew);
+    assert_ptr_equal(switched, activity_enable_again);
 }
 
 /* Two calls of before the range, three of it. */

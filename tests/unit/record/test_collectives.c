@@ -144,10 +144,10 @@ static uint32_t tell_of_comm(struct bench *bench, uint64_t hash, uint64_t device
     const struct {
         struct mp_nvtx_payload payload;
         uint64_t values[FIELDS];
-    } told = {{.schema = comm_schema(), .bytes = FIELDS * 8}, {hash, device, ranks, rank}};
+    } described = {{.schema = comm_schema(), .bytes = FIELDS * 8}, {hash, device, ranks, rank}};
 
     return comms_learn(&bench->collectives, comms_layout(&bench->collectives, comm_schema()),
-                       &told.payload);
+                       &described.payload);
 }
 
 /* ---- Rows: "function/source/carrier/correlation", and how many there are ---- */

@@ -109,7 +109,7 @@ static void without_callbacks_the_current_context_is_left_alone(void **state)
     assert_true(contexts_become_idle(&recorder.gpu, &context, 1, LONG));
     recorder.gpu.attach.preload = (struct mp_preload *)&recorder; /* it is only there */
     assert_true(becomes_idle(LONG));
-    atomic_store(&recorder.gpu.cuda.captures_told, 1);
+    atomic_store(&recorder.gpu.cuda.captures_reported, 1);
     assert_false(becomes_idle(LONG));
     assert_false(contexts_become_idle(&recorder.gpu, &context, 1, LONG));
 }

@@ -70,11 +70,11 @@ static const struct {
 enum { TRUTHS = sizeof truths / sizeof *truths };
 
 static struct nvml_api api;
-static struct sample_wishes wishes;
+static struct requested_counters requested;
 static struct sample_plan plan;
 static struct nvml_sampler *sampler;
 
-static int wish_for_all(void **state)
+static int request_all(void **state)
 {
     (void)state;
     api = (struct nvml_api){.find = find,
@@ -84,9 +84,9 @@ static int wish_for_all(void **state)
                             .memory = memory,
                             .reasons = get_reasons};
     reasons = 0x20;
-    wishes_read(&wishes, "sm_clock,power,memory_clock,temperature,memory_used,power_capped,"
-                         "too_hot");
-    plan = (struct sample_plan){.wishes = &wishes};
+    requested_read(&requested, "sm_clock,power,memory_clock,temperature,memory_used,power_capped,"
+                               "too_hot");
+    plan = (struct sample_plan){.requested = &requested};
     return 0;
 }
 
@@ -155,9 +155,9 @@ static void a_gpu_that_nvml_does_not_know_has_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(readings_are_in_the_units_of_the_counters, wish_for_all),
-        cmocka_unit_test_setup(what_nvml_does_not_say_is_left_to_others, wish_for_all),
-        cmocka_unit_test_setup(a_gpu_that_nvml_does_not_know_has_none, wish_for_all),
+        cmocka_unit_test_setup(readings_are_in_the_units_of_the_counters, request_all),
+        cmocka_unit_test_setup(what_nvml_does_not_say_is_left_to_others, request_all),
+        cmocka_unit_test_setup(a_gpu_that_nvml_does_not_know_has_none, request_all),
     };
 
     return cmocka_run_group_tests_name("record/nvml", tests, NULL, NULL);
