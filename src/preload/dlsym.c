@@ -2,7 +2,7 @@
  * it ends in a jump, so that the real one sees the caller's return address. It does not save vector
  * registers: dlsym has no arguments there.
  */
-#include "preload/preload.h"
+#include "preload/slots.h"
 
 #include "base/poison.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "preload/next.h"
-#include "preload/preload.h"
+#include "preload/slots.h"
 
 #include "base/poison.h"
 

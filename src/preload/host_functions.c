@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "preload/host_calls.h"
-#include "preload/preload.h"
+#include "preload/slots.h"
 #include "preload/waits.h"
 
 #include "base/poison.h"

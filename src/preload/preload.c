@@ -16,7 +16,7 @@
  * A stub jumps to the very function that was asked for. One name has several functions, by version
  * and by the kind of default stream, and each has a slot of its own.
  */
-#include "preload/preload.h"
+#include "preload/slots.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
  * stack and the return address, and ends in a jump. It does not save vector registers: the driver's
  * functions have no arguments there.
  */
-#include "preload/preload.h"
+#include "preload/slots.h"
 
 #include "base/poison.h"
 

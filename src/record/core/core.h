@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/process_id.h"
 #include "base/settings/config.h"
 #include "record/core/call_log.h"
 #include "record/core/thread.h"
@@ -70,6 +71,11 @@ static inline bool core_is_paused(const struct core *core)
 
 /* Whether this is the process in which the recorder began. A child that was made without fork
  * handlers is not, as far as it can tell its id. Any thread, also in a signal handler. */
-bool core_is_of_process(const struct core *core);
+static inline bool core_is_of_process(const struct core *core)
+{
+    pid_t pid = mp_process_id();
+
+    return pid < 0 || pid == core->pid;
+}
 
 #endif

@@ -100,7 +100,7 @@ static const char *const stack_calls[] = {
 };
 
 /* Functions that the recorder calls in callbacks. */
-static const struct own_call {
+static const struct {
     const char *name;
     bool with_metrics; /* only then */
 } own_calls[] = {

@@ -30,7 +30,7 @@
 #define XLA_VERSION_1   "set XLA_FLAGS=--xla_gpu_enable_cupti_multi_subscriber=false"
 
 /* Matched with the beginning of a library's file name; the most certain ones first. */
-static const struct known_client {
+static const struct {
     const char *file;
     const char *name;
     enum client_habit habit; /* of pytorch/kineto; openxla/xla, profiler/gpu/cupti_tracer.cc */

@@ -15,7 +15,7 @@
 
 /* The predefined types by NVTX's numbers; those missing here are not kept. The older headers do not
  * name all of them. */
-static const struct type_known {
+static const struct {
     uint8_t bytes;
     uint8_t type;
 } types[75] = {

@@ -430,7 +430,7 @@ static void NVTX_API domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t range)
         .inner = (NvtxFunctionPointer *)(void *)&inner.field                                       \
     }
 
-static const struct watch_slot {
+static const struct {
     uint32_t module;
     uint32_t id;
     NvtxFunctionPointer function;

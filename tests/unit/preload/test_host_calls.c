@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "preload/preload.h"
+#include "preload/slots.h"
 
 #include "base/poison.h"
 

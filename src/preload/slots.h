@@ -2,8 +2,8 @@
  * dlsym.c), the slots behind the stubs (slots.c), the answers to lookups of a function by name
  * (preload.c), and the calls that give host functions to the driver (host_calls.h).
  */
-#ifndef MP_PRELOAD_PRELOAD_H
-#define MP_PRELOAD_PRELOAD_H
+#ifndef MP_PRELOAD_SLOTS_H
+#define MP_PRELOAD_SLOTS_H
 
 #include "base/preload.h"
 
