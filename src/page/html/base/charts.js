@@ -2,7 +2,7 @@
 // coloured cell.
 
 import { isNothing, lastAtMost } from "./data.js";
-import { cssColor, el, plainTable, replaceContent, section } from "./dom.js";
+import { bar, cssColor, el, plainTable, replaceContent, section, setStyle } from "./dom.js";
 
 // ---- Axes: which stretch of values they show, and where they have marks ----
 
@@ -114,8 +114,7 @@ class Chart {
         const said = (label, value, format) =>
             isNothing(value) ? label : `${label}: ${format(value)}`;
         const items = series.map(({ label, color }, i) => {
-            const key = el("i", { class: "chart-key" });
-            key.style.background = `var(${color})`;
+            const key = el("i", { class: "chart-key", style: { background: `var(${color})` } });
             return el("span", null, key, said(label, data[i + 1][index], formatY));
         });
         if (index !== null) items.unshift(el("span", null, said(labelX, data[0][index], formatX)));
@@ -142,8 +141,7 @@ class Chart {
         const context = canvas.getContext("2d");
         canvas.width = Math.round(width * devicePixelRatio);
         canvas.height = Math.round(CHART_HEIGHT * devicePixelRatio);
-        canvas.style.width = `${width}px`;
-        canvas.style.height = `${CHART_HEIGHT}px`;
+        setStyle(canvas, { width: `${width}px`, height: `${CHART_HEIGHT}px` });
         context.scale(devicePixelRatio, devicePixelRatio);
         context.font = CHART_FONT;
         this.colors = { line: cssColor("--line"), faint: cssColor("--faint") };
@@ -239,11 +237,6 @@ export function redrawCharts() {
 // rows: [{name, value, text}], the largest first.
 export function bars(title, rows) {
     const max = Math.max(...rows.map((row) => row.value), 1e-9);
-    const barOf = (row) => {
-        const bar = el("div", { class: "bar" });
-        bar.style.width = ((row.value / max) * 100).toFixed(2) + "%";
-        return bar;
-    };
     return section(
         title,
         plainTable(
@@ -252,7 +245,7 @@ export function bars(title, rows) {
             rows.map((row) => [
                 el("th", { class: "name", scope: "row", title: row.name }, row.short || row.name),
                 el("td", { class: "number" }, row.text),
-                el("td", { "aria-hidden": "true" }, barOf(row)),
+                el("td", { "aria-hidden": "true" }, bar(row.value / max)),
             ]),
         ),
     );

@@ -2,17 +2,23 @@
 
 const ATTRIBUTE_EVENTS = /^on([a-z]+)$/;
 
-// el("button", {class: "link", onclick: go, "aria-label": "x"}, "text", child, ...)
+// el("button", {class: "link", style: {top: "3px"}, onclick: go, "aria-label": "x"}, "text", child)
 export function el(tag, attributes, ...children) {
     const element = document.createElement(tag);
     for (const [key, value] of Object.entries(attributes || {})) {
         const event = ATTRIBUTE_EVENTS.exec(key);
         if (value === null || value === undefined || value === false) continue;
         if (event) element.addEventListener(event[1], value);
+        else if (key === "style") setStyle(element, value);
         else element.setAttribute(key, value === true ? "" : String(value));
     }
     append(element, children);
     return element;
+}
+
+// The page's policy forbids the attribute, but not this. {"left": "3px", "--hue": 20}
+export function setStyle(element, properties) {
+    for (const [name, value] of Object.entries(properties)) element.style.setProperty(name, value);
 }
 
 export function append(element, children) {
@@ -73,9 +79,13 @@ export function card(text, title, kind = "") {
 }
 
 export function swatch(color) {
-    const mark = el("span", { class: "swatch", "aria-hidden": "true" });
-    mark.style.background = `var(${color})`;
-    return mark;
+    const style = { background: `var(${color})` };
+    return el("span", { class: "swatch", "aria-hidden": "true", style });
+}
+
+// part: of the whole width, 0 to 1.
+export function bar(part, tag = "div") {
+    return el(tag, { class: "bar", style: { width: `${(part * 100).toFixed(2)}%` } });
 }
 
 export function note(...text) {
@@ -113,9 +123,10 @@ export function showTip(x, y, content) {
     const tip = byId("tip");
     replaceContent(tip, content);
     tip.hidden = false;
-    tip.style.left = Math.max(0, Math.min(x + 14, innerWidth - tip.offsetWidth - 8)) + "px";
+    const left = Math.max(0, Math.min(x + 14, innerWidth - tip.offsetWidth - 8));
     const below = y + 16 + tip.offsetHeight < innerHeight;
-    tip.style.top = Math.max(0, below ? y + 16 : y - tip.offsetHeight - 12) + "px";
+    const top = Math.max(0, below ? y + 16 : y - tip.offsetHeight - 12);
+    setStyle(tip, { left: `${left}px`, top: `${top}px` });
 }
 
 export function hideTip() {

@@ -272,11 +272,9 @@ class DataTable {
         const all = widths.reduce((sum, width) => sum + width, 0);
         const grows = widths[0] >= this.longName; // a long name takes what room there is
         this.sizes.replaceChildren(
-            ...widths.map((width, index) => {
-                const size = el("col");
-                if (index || !grows) size.style.width = `${width}ch`;
-                return size;
-            }),
+            ...widths.map((width, i) =>
+                el("col", { style: i || !grows ? { width: `${width}ch` } : {} }),
+            ),
         );
         this.table.style.minWidth = `${all}ch`;
         this.table.style.width = grows ? "100%" : `${all}ch`;
@@ -374,9 +372,8 @@ class DataTable {
     }
 
     spaceOf(rows) {
-        const space = el("tr", { class: "space", "aria-hidden": "true", hidden: !rows });
-        space.style.height = `${rows * TABLE_ROW}px`;
-        return space;
+        const style = { height: `${rows * TABLE_ROW}px` };
+        return el("tr", { class: "space", "aria-hidden": "true", hidden: !rows, style });
     }
 
     rowOf(place) {

@@ -39,35 +39,30 @@ function placeWords(timeline, event) {
     return (label ? `${label}, ` : "") + laneTitle(lane);
 }
 
+// A time, and what is said of it; nothing for 0.
+function timeWords(ns, more = "") {
+    return ns ? formatTime(ns) + more : "";
+}
+
 function causeFacts(timeline, event, select) {
     const launch = timeline.launch[event];
     const bound = timeline.bound[event];
     const reason = timeline.flags[event] & REASON;
-    const pairs = [];
-    if (launch !== NONE) {
-        pairs.push(["Launched by", eventLink(timeline, launch, select)]);
-        pairs.push([
-            "Delay from that call",
-            formatTime(timeline.begin[event] - timeline.begin[launch]),
-        ]);
-    }
-    if (reason) pairs.push(["Waited last for", REASONS[reason]]);
-    if (bound !== NONE && bound !== launch)
-        pairs.push(["That is", eventLink(timeline, bound, select)]);
-    pairs.push([
-        "Waiting time",
-        timeline.waiting[event] ? formatTime(timeline.waiting[event]) : "",
-    ]);
-    pairs.push(["Waited for peers", timeline.peer[event] ? formatTime(timeline.peer[event]) : ""]);
-    pairs.push([
-        "On the critical path",
-        timeline.critical[event]
-            ? `${formatTime(timeline.critical[event])} of it`
-            : categoryOf(timeline, event) === "range"
-              ? ""
-              : "no",
-    ]);
-    return pairs;
+    const linkTo = (other) => (other === NONE ? null : eventLink(timeline, other, select));
+    const delay = launch === NONE ? null : timeline.begin[event] - timeline.begin[launch];
+    const isRange = categoryOf(timeline, event) === "range";
+    return [
+        ["Launched by", linkTo(launch)],
+        ["Delay from that call", delay === null ? null : formatTime(delay)],
+        ["Waited last for", reason ? REASONS[reason] : null],
+        ["That is", bound === launch ? null : linkTo(bound)],
+        ["Waiting time", timeWords(timeline.waiting[event])],
+        ["Waited for peers", timeWords(timeline.peer[event])],
+        [
+            "On the critical path",
+            timeWords(timeline.critical[event], " of it") || (isRange ? "" : "no"),
+        ],
+    ];
 }
 
 /** @param {Timeline} timeline */
@@ -85,7 +80,7 @@ export function renderDetails(timeline, event, select) {
             ["Begin", formatMoment(timeline.begin[event])],
             ["Duration", formatTime(timeline.duration[event])],
             ["Shape", detailOf(timeline, event)],
-            ["Layer", categoryOf(timeline, event) === "range" ? "" : layerWords(timeline, event)],
+            ["Layer", layerWords(timeline, event)],
             ["Called from", callerOf(timeline, event)],
             ...causeFacts(timeline, event, select),
         ]),
@@ -157,19 +152,11 @@ export function hoverCard(timeline, event) {
         ),
         facts([
             ["Shape", detailOf(timeline, event)],
-            ["Layer", categoryOf(timeline, event) === "range" ? "" : layerWords(timeline, event)],
+            ["Layer", layerWords(timeline, event)],
             ["Called from", callerOf(timeline, event)],
             ["Launched", launch === NONE ? "" : `${formatTime(delay)} before it began`],
-            [
-                "Waited",
-                timeline.waiting[event]
-                    ? `${formatTime(timeline.waiting[event])} for ${REASONS[reason]}`
-                    : "",
-            ],
-            [
-                "Critical path",
-                timeline.critical[event] ? `${formatTime(timeline.critical[event])} of it` : "",
-            ],
+            ["Waited", timeWords(timeline.waiting[event], ` for ${REASONS[reason]}`)],
+            ["Critical path", timeWords(timeline.critical[event], " of it")],
         ]),
     ];
 }

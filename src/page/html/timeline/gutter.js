@@ -64,36 +64,25 @@ export class Gutter {
     labelsOf(row) {
         if (row.isHead) return [this.headLabel(row)];
         if (!row.title) return [];
-        const label = el("span", { title: row.title }, row.title);
-        label.style.top = `${row.y}px`;
-        return [label];
+        return [el("span", { title: row.title, style: { top: `${row.y}px` } }, row.title)];
     }
 
     headLabel(row) {
         const { block } = row;
         const open = !this.closed.has(block.key);
         const isParent = block.rows.length || block.level < 2;
-        const button = el(
-            "button",
-            {
-                type: "button",
+        const name = `${isParent ? `${open ? "▾" : "▸"} ` : ""}${block.title}`;
+        const style = { top: `${row.y}px`, height: `${row.height}px` };
+        return el("div", { class: `head level${block.level}`, style },
+            button(name, () => this.toggleBlock(block.key), {
                 "aria-expanded": isParent ? String(open) : null,
                 "data-key": block.key,
                 title: block.title,
-                onclick: () => this.toggleBlock(block.key),
                 onkeydown: (event) => this.labelKey(event, block.key),
-            },
-            isParent ? `${open ? "▾" : "▸"} ` : "",
-            block.title,
-        );
-        const label = el("div", { class: `head level${block.level}` },
-            button,
+            }),
             this.pinButton(block),
             this.heightHandle(block),
         );
-        label.style.top = `${row.y}px`;
-        label.style.height = `${row.height}px`;
-        return label;
     }
 
     pinButton({ key, title }) {

@@ -5,7 +5,7 @@
 // there are pixels to fill, whatever the number of events. How few pixels follows from a budget.
 
 import { hashOf, lastAtMost, meanOf } from "../base/data.js";
-import { cssColor } from "../base/dom.js";
+import { cssColor, setStyle } from "../base/dom.js";
 import { formatTick, formatTime } from "../base/format.js";
 import { namesApart } from "../base/words.js";
 import { endOf, nameIndexOf, trackOf } from "./events.js";
@@ -82,8 +82,7 @@ export class Painter {
         this.ratio = ratio;
         this.canvas.width = Math.max(1, Math.round(width * ratio));
         this.canvas.height = Math.max(1, Math.round(height * ratio));
-        this.canvas.style.width = width + "px";
-        this.canvas.style.height = height + "px";
+        setStyle(this.canvas, { width: `${width}px`, height: `${height}px` });
     }
 
     // rows: of rows.js, y from the top of the canvas; pinned: those that stay at the top, down to

@@ -268,10 +268,8 @@ export function partsBar(iters) {
     if (!whole) return null;
     const percent = (value) => (value / whole) * 100;
     const boxes = parts.map(({ name, color, value }) => {
-        const box = el("div", { title: `${name}: ${formatTime(value)}` });
-        box.style.width = `${percent(value).toFixed(3)}%`;
-        box.style.background = `var(${color})`;
-        return box;
+        const style = { width: `${percent(value).toFixed(3)}%`, background: `var(${color})` };
+        return el("div", { title: `${name}: ${formatTime(value)}`, style });
     });
     const rows = [...parts].sort((a, b) => b.value - a.value);
     return el("section", { class: "parts" },

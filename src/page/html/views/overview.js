@@ -3,7 +3,7 @@
 
 import { bars } from "../base/charts.js";
 import { isNothing } from "../base/data.js";
-import { card, el, link, note, section } from "../base/dom.js";
+import { bar, card, el, link, note, section } from "../base/dom.js";
 import {
     formatBytes, formatCount, formatPercent, formatTime, formatWithin,
 } from "../base/format.js";
@@ -126,15 +126,13 @@ function cards(documents, timeline) {
 // ---- Findings ----
 
 function findingRow(item, max, openView) {
-    const bar = el("div", { class: "bar" });
-    bar.style.width = `${((item.gain_ns / max) * 100).toFixed(2)}%`;
     return el("li", null,
         link(item.title, () => openView("advise")),
         el("span", { class: "gain" },
             `${item.certainty === "bound" ? "at most " : ""}−${formatTime(item.gain_ns)}, ` +
                 formatPercent(item.gain_percent),
         ),
-        el("span", { class: "track", "aria-hidden": "true" }, bar),
+        el("span", { class: "track", "aria-hidden": "true" }, bar(item.gain_ns / max)),
     );
 }
 

@@ -2,7 +2,8 @@
 
 import { hashOf, isNothing } from "../base/data.js";
 import {
-    button, choice, el, facts, hideTip, link, note, plainTable, replaceContent, searchBox, showTip,
+    bar, button, choice, el, facts, hideTip, link, note, plainTable, replaceContent, searchBox,
+    showTip,
 } from "../base/dom.js";
 import { formatCount, formatNumber, formatPercent, formatTime } from "../base/format.js";
 import { dataTable } from "../base/table.js";
@@ -176,22 +177,21 @@ class FlameGraph {
 
     put(node, from, width, kind) {
         const found = this.found && (this.found.has(node) ? " found" : " other");
-        const box = el(
-            "div",
-            {
-                class: `box ${kind}${found || ""}`,
-                role: "treeitem",
-                tabindex: "-1",
-                "aria-level": String(node.depth + 1),
-                "aria-selected": String(node === this.selected),
-                "aria-label": `${node.row.frame}: ${this.words(node)}`,
+        const attributes = {
+            class: `box ${kind}${found || ""}`,
+            role: "treeitem",
+            tabindex: "-1",
+            "aria-level": String(node.depth + 1),
+            "aria-selected": String(node === this.selected),
+            "aria-label": `${node.row.frame}: ${this.words(node)}`,
+            style: {
+                left: `${from * 100}%`,
+                width: `${width * 100}%`,
+                top: `calc(${node.depth} * var(--flame-row))`,
+                "--hue": Math.floor(hashOf(framePlace(node)) * 360),
             },
-            width < FLAME_LABEL ? "" : frameName(node),
-        );
-        box.style.left = `${from * 100}%`;
-        box.style.width = `${width * 100}%`;
-        box.style.top = `calc(${node.depth} * var(--flame-row))`;
-        box.style.setProperty("--hue", Math.floor(hashOf(framePlace(node)) * 360));
+        };
+        const box = el("div", attributes, width < FLAME_LABEL ? "" : frameName(node));
         box.node = node;
         this.places.set(node, box);
         (this.rows[node.depth] ||= []).push(box);
@@ -307,8 +307,7 @@ export function flameView(value, documents, options) {
 const OPEN_DEPTH = 1; // deeper layers are closed at first
 
 function layerSummary(layer, context) {
-    const bar = el("span", { class: "bar", "aria-hidden": "true" });
-    bar.style.width = `${Math.max(0, Math.min(100, layer.percent)).toFixed(2)}%`;
+    const part = Math.max(0, Math.min(100, layer.percent)) / 100;
     const calls = layer.calls === 1 ? "1 call" : `${formatCount(layer.calls)} calls`;
     return el("span", { class: "layer" },
         layer.name === null
@@ -319,7 +318,7 @@ function layerSummary(layer, context) {
                 (isNothing(layer.p50_ns) ? "" : `, P50 ${formatTime(layer.p50_ns)}`) +
                 (layer.mark ? `, ${layer.mark}` : ""),
         ),
-        el("span", { class: "track" }, bar),
+        el("span", { class: "track", "aria-hidden": "true" }, bar(part, "span")),
     );
 }
 
