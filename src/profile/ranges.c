@@ -4,7 +4,7 @@
 #include "profile/ranges.h"
 #include "base/text/units.h"
 #include "profile/definitions.h"
-#include "profile/untimed.h"
+#include "profile/quality.h"
 
 #include <inttypes.h>
 

@@ -26,7 +26,35 @@
 
 #include "base/data/arena.h"
 #include "base/status.h"
-#include "profile/fingerprint.h"
+
+/* ---- Copies ----
+ *
+ * Whether two files are the same recording: one of them is a copy of the other, or of its begin.
+ *
+ * A header with the process id and the moment when recording began is like no other; the flight
+ * recorder adds the moment of the trigger. So equal headers of that kind suffice, also if one of
+ * the files is damaged or was cut off. Headers without these keys must be equal too, and so must
+ * the headers of the first chunks. A file that has no chunk tells nothing then.
+ */
+
+#define FINGERPRINT_CHUNKS 16u
+
+struct fingerprint {
+    uint64_t header;                     /* hash of all keys and values */
+    uint64_t chunks[FINGERPRINT_CHUNKS]; /* hash of the first chunk headers up to this one */
+    uint32_t count;                      /* of `chunks` */
+    bool unique;                         /* the header names the process and its start */
+};
+
+/* Begins the fingerprint, from the header. */
+void fingerprint_begin(struct fingerprint *print, const struct mp_trace *trace);
+
+/* Takes the next chunk of the file. */
+void fingerprint_take(struct fingerprint *print, const struct mp_chunk *chunk);
+
+bool fingerprint_is_same(const struct fingerprint *a, const struct fingerprint *b);
+
+/* ---- Sets ---- */
 
 #define TRACE_SET_UNKNOWN UINT64_MAX
 
@@ -91,7 +119,7 @@ struct trace_set {
 /* Opens `count` paths: files in the order in which they are given, and of a folder its *.mpt files,
  * not those of folders in it, by rank, host, process id and name. What cannot be read, and what is
  * there already, is passed over and listed in set->problems. Of copies of one recording
- * (fingerprint.h) the one with most records is taken. MP_ERR_MEMORY leaves *set empty; on
+ * (Copies, above) the one with most records is taken. MP_ERR_MEMORY leaves *set empty; on
  * success trace_set_free gives it back. */
 enum mp_status trace_set_open(const char *const *paths, size_t count, struct trace_set *set,
                               struct mp_error *error);

@@ -4,6 +4,8 @@
 #ifndef MP_PROFILE_NAMES_KERNEL_KINDS_H
 #define MP_PROFILE_NAMES_KERNEL_KINDS_H
 
+#include <stdbool.h>
+
 enum kernel_kind {
     KERNEL_OTHER,
     KERNEL_LAYOUT,     /* changes the order of a tensor's dimensions: NCHW, NHWC */
@@ -37,5 +39,19 @@ enum kernel_framework {
 enum kernel_kind kernel_kind_of(const char *name);
 enum kernel_precision kernel_precision_of(const char *name);
 enum kernel_framework kernel_framework_of(const char *name);
+
+/* ---- What kernels use ----
+ *
+ * What kind of kernel a name stands for, by the rules of kernel_rules.def.
+ */
+
+/* `name` is in readable form (NAMES_READABLE). For NULL both answer false. Time is linear in the
+ * length of the name. */
+bool kernel_uses_tensor_cores(const char *name);
+bool kernel_communicates(const char *name);
+
+/* Whether the text of a rule occurs in the name; `#` in it stands for a digit. An empty text always
+ * does. */
+bool kernel_name_has(const char *name, const char *text);
 
 #endif

@@ -9,7 +9,7 @@
  * Stacks form a tree, since a stack is a frame and the stack of its caller. A trace without the
  * tables has none, and nothing is read then but the heads of chunks.
  *
- * Native frames get their functions and lines from the files of this machine (symbols.h).
+ * Native frames get their functions and lines from the files of this machine (natives.c).
  *
  * Memory: 8 bytes a stack, 16 a frame, 24 a function and its texts, about 30 a call that has a
  * stack.

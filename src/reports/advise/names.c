@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text/units.h"
-#include "profile/names/kernel_rules.h"
+#include "profile/names/kernel_kinds.h"
 #include "reports/advise/build.h"
 
 #include "base/poison.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text/strings.h"
-#include "profile/names/kernel_rules.h"
+#include "profile/names/kernel_kinds.h"
 #include "reports/counters/pass.h"
 
 #include "base/poison.h"

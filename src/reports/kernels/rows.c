@@ -8,7 +8,7 @@
 
 #include "base/data/reserve.h"
 #include "profile/activity.h"
-#include "profile/names/kernel_rules.h"
+#include "profile/names/kernel_kinds.h"
 
 #include "base/poison.h"
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profile/names/kernel_rules.h"
+#include "profile/names/kernel_kinds.h"
 
 static const char *const tensor_kernels[] = {
     /* tests/data */
