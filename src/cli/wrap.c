@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "table/palette.h"
+#include "table/view.h"
 
 #include "base/poison.h"
 

@@ -1,10 +1,13 @@
-/* Tables as nvprof's --csv writes them: quoted titles, a row of units, text quoted, numbers plain.
+/* Tables as CSV. nvprof's form has quoted titles, a row of units, quoted text, plain numbers. Our
+ * own form is for scripts: one header row whose names hold the units, one unit a column whatever
+ * the values are, quoted text, an empty field where nothing is known.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/text/foreign.h"
-#include "table/formats.h"
+#include "table/inside.h"
 
 #include "base/poison.h"
 
@@ -27,7 +30,8 @@ void report_csv_header(struct report_table *table)
     for (size_t i = 0; i < table->count; i++) {
         if (i)
             fputc(',', table->out);
-        foreign_put_csv(table->out, table->columns[i].title, strlen(table->columns[i].title));
+        foreign_put_csv(table->out, report_title(table->columns[i]),
+                        strlen(report_title(table->columns[i])));
     }
     fputc('\n', table->out);
     put_units(table);
@@ -38,7 +42,7 @@ void report_csv_header(struct report_table *table)
 static void put_time(const struct report_table *table, size_t column,
                      const struct report_cell *cell)
 {
-    const struct report_column *info = &table->columns[column];
+    const struct report_column *info = table->columns[column];
     bool nine = info->exact && info->kind == REPORT_CELL_TIME && report_in_seconds(table, column);
 
     if (nine)
@@ -51,7 +55,7 @@ static void put_time(const struct report_table *table, size_t column,
 static void put_cell(const struct report_table *table, size_t column,
                      const struct report_cell *cell)
 {
-    enum report_kind kind = table->columns[column].kind;
+    enum report_kind kind = table->columns[column]->kind;
     char buffer[REPORT_NUMBER_BYTES];
 
     switch (kind) {
@@ -72,7 +76,7 @@ static void put_cell(const struct report_table *table, size_t column,
         fprintf(table->out, "%.6f", cell->real);
         break;
     case REPORT_CELL_BYTES:
-        if (table->columns[column].scaled)
+        if (table->columns[column]->scaled)
             fprintf(table->out, "%.6f", report_in_unit(table, column, cell));
         else
             fprintf(table->out, "%" PRIu64, cell->number);
@@ -84,7 +88,7 @@ static void put_cell(const struct report_table *table, size_t column,
     case REPORT_CELL_ID:
     case REPORT_CELL_SIGNED:
     case REPORT_CELL_HEX:
-        fputs(report_print_number(&table->columns[column], cell, MP_STYLE_NVPROF, buffer),
+        fputs(report_print_number(table->columns[column], cell, MP_STYLE_NVPROF, buffer),
               table->out);
         break;
     }
@@ -99,4 +103,186 @@ void report_csv_row(struct report_table *table, const struct report_cell *cells)
             put_cell(table, i, &cells[i]);
     }
     fputc('\n', table->out);
+}
+
+/* ---- miniprof's own form ---- */
+
+/* ---- Names of columns ---- */
+
+struct name {
+    char *text; /* of REPORT_FIELD_BYTES */
+    size_t length;
+};
+
+static void append(struct name *name, const char *word)
+{
+    for (; *word && name->length + 1 < REPORT_FIELD_BYTES; word++)
+        name->text[name->length++] = *word;
+    name->text[name->length] = '\0';
+}
+
+/* Begins another word, unless one has just begun. */
+static void separate(struct name *name)
+{
+    if (name->length && name->text[name->length - 1] != '_')
+        append(name, "_");
+}
+
+/* `Critical path(%)` becomes `critical_path`, `Bytes/Row` bytes_per_row, `& HtoD` with_htod. */
+static void append_title(struct name *name, const char *title)
+{
+    for (; *title; title++) {
+        const char letter[] = {(char)tolower((unsigned char)*title), '\0'};
+
+        if (isalnum((unsigned char)*title)) {
+            append(name, letter);
+        } else if (*title == '/' || *title == '&') {
+            separate(name);
+            append(name, *title == '/' ? "per_" : "with_");
+        } else {
+            separate(name);
+        }
+    }
+    while (name->length && name->text[name->length - 1] == '_')
+        name->text[--name->length] = '\0';
+}
+
+/* The unit as a word. Counts, shares from 0 to 1 and texts have none. */
+static const char *unit_of(const struct report_column *column)
+{
+    static const char *const words[][2] = {{"ns", "ns"},          {"B", "bytes"},
+                                           {"%", "percent"},      {"kHz", "khz"},
+                                           {"1/s", "per_second"}, {"kB/s", "kilobytes_per_second"}};
+
+    if (report_is_time(column->kind))
+        return "ns";
+    if (column->kind == REPORT_CELL_PERCENT)
+        return "percent";
+    if (column->kind == REPORT_CELL_BYTES)
+        return "bytes";
+    if (column->kind == REPORT_CELL_THROUGHPUT)
+        return "bytes_per_second";
+    for (size_t i = 0; column->unit && i < sizeof words / sizeof *words; i++) {
+        if (!strcmp(column->unit, words[i][0]))
+            return words[i][1];
+    }
+    return NULL;
+}
+
+const char *report_field(const struct report_column *column, char text[REPORT_FIELD_BYTES])
+{
+    struct name name = {text, 0};
+    const char *unit = unit_of(column);
+
+    text[0] = '\0';
+    if (column->key)
+        append(&name, column->key);
+    else
+        append_title(&name, column->title);
+    if (unit && !strstr(text, unit)) {
+        separate(&name);
+        append(&name, unit);
+    }
+    return text;
+}
+
+/* ---- Rows ---- */
+
+static bool same_name(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+bool report_is_wanted(const struct report_table *table)
+{
+    return !table->sheet || same_name(table->sheet->wanted, table->name);
+}
+
+bool report_has_titles(const struct report_out *out)
+{
+    return out->format != REPORT_CSV || !out->sheet;
+}
+
+bool report_failed(const struct report_out *out)
+{
+    return ferror(report_has_titles(out) ? out->file : out->sheet->file);
+}
+
+static void note_table(struct report_sheet *sheet, const char *name)
+{
+    for (size_t i = 0; i < sheet->table_count; i++) {
+        if (same_name(sheet->tables[i], name))
+            return;
+    }
+    if (sheet->table_count < REPORT_MAX_TABLES)
+        sheet->tables[sheet->table_count++] = name;
+}
+
+void report_sheet_header(struct report_table *table)
+{
+    struct report_sheet *sheet = table->sheet;
+    char name[REPORT_FIELD_BYTES];
+
+    note_table(sheet, table->name);
+    if (sheet->headed || !report_is_wanted(table))
+        return;
+    sheet->headed = true;
+    if (sheet->process)
+        fputs("process,", sheet->file);
+    for (size_t i = 0; i < table->count; i++)
+        fprintf(sheet->file, "%s%s", i ? "," : "", report_field(table->columns[i], name));
+    fputc('\n', sheet->file);
+}
+
+static void put_field(FILE *out, const struct report_column *column, const struct report_cell *cell)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+
+    switch (column->kind) {
+    case REPORT_CELL_TEXT:
+    case REPORT_CELL_GROUP:
+        foreign_put_csv(out, cell->text, cell->text_bytes);
+        break;
+    case REPORT_CELL_COUNT:
+    case REPORT_CELL_ID:
+    case REPORT_CELL_TIME:
+    case REPORT_CELL_BYTES:
+        fprintf(out, "%" PRIu64, cell->number);
+        break;
+    case REPORT_CELL_CHANGE:
+    case REPORT_CELL_SIGNED:
+        fprintf(out, "%" PRId64, (int64_t)cell->number);
+        break;
+    case REPORT_CELL_MEAN:
+    case REPORT_CELL_PERCENT:
+    case REPORT_CELL_REAL:
+    case REPORT_CELL_THROUGHPUT:
+        fprintf(out, "%.6f", cell->real);
+        break;
+    case REPORT_CELL_BOOL:
+        fputc(cell->number ? '1' : '0', out);
+        break;
+    case REPORT_CELL_HEX:
+        fputs(report_print_number(column, cell, MP_STYLE_OWN, buffer), out);
+        break;
+    }
+}
+
+void report_sheet_row(struct report_table *table, const struct report_cell *cells)
+{
+    const struct report_sheet *sheet = table->sheet;
+
+    if (sheet->rowless || !report_is_wanted(table))
+        return;
+    if (sheet->process) {
+        foreign_put_csv(sheet->file, sheet->process, strlen(sheet->process));
+        fputc(',', sheet->file);
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        if (i)
+            fputc(',', sheet->file);
+        if (!cells[i].absent)
+            put_field(sheet->file, table->columns[i], &cells[i]);
+    }
+    fputc('\n', sheet->file);
 }

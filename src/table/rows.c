@@ -4,7 +4,7 @@
  * A table of millions of rows is not kept as a whole: unless it has to be sorted or its rows of
  * 0.00 % folded, it is fitted to its first rows and goes on row by row.
  */
-#include "table/rows.h"
+#include "table/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,6 @@
 
 #include "base/data/map.h"
 #include "base/text/units.h"
-#include "table/formats.h"
-#include "table/palette.h"
 #include "table/view.h"
 
 #include "base/poison.h"
@@ -44,7 +42,7 @@ static bool folds(const struct report_table *table)
         table->format != REPORT_TEXT)
         return false;
     for (size_t i = 0; i < table->count; i++) {
-        if (table->columns[i].share)
+        if (table->columns[i]->share)
             return true;
     }
     return false;
@@ -54,8 +52,9 @@ static bool folds(const struct report_table *table)
 static bool is_called(const struct report_column *column, const char *wanted, bool begin)
 {
     if (begin)
-        return !strncasecmp(column->title, wanted, strlen(wanted));
-    return !strcasecmp(column->title, wanted) || (column->key && !strcasecmp(column->key, wanted));
+        return !strncasecmp(report_title(column), wanted, strlen(wanted));
+    return !strcasecmp(report_title(column), wanted) ||
+           (column->key && !strcasecmp(column->key, wanted));
 }
 
 static size_t sort_column(const struct report_table *table)
@@ -67,7 +66,7 @@ static size_t sort_column(const struct report_table *table)
     wanted += *wanted == '-';
     for (int begin = 0; begin < 2; begin++) {
         for (size_t i = 0; i < table->count && *wanted; i++) {
-            if (is_called(&table->columns[i], wanted, begin))
+            if (is_called(table->columns[i], wanted, begin))
                 return i;
         }
     }
@@ -148,7 +147,7 @@ static void sort_rows(struct report_table *table)
 
     if (order.index == NO_COLUMN || !rows->count)
         return;
-    order.column = &table->columns[order.index];
+    order.column = table->columns[order.index];
     order.turned = *table->view->sort == '-';
     qsort_r(rows->items, rows->count, sizeof(struct report_kept *), compare_rows, &order);
 }
@@ -198,7 +197,7 @@ static void note_part(struct report_table *table, const struct report_cell *cell
     for (size_t i = 0; i < table->count; i++) {
         const char *group = cells[i].text;
 
-        if (table->columns[i].kind != REPORT_CELL_GROUP)
+        if (table->columns[i]->kind != REPORT_CELL_GROUP)
             continue;
         if (!rows->group || !group || strcmp(rows->group, group) != 0) {
             rows->part++;
@@ -221,7 +220,7 @@ static struct report_kept *copy_row(struct report_table *table, const struct rep
     row->below = NULL;
     memcpy(row->cells, cells, table->count * sizeof *cells);
     for (size_t i = 0; i < table->count; i++) {
-        enum report_kind kind = table->columns[i].kind;
+        enum report_kind kind = table->columns[i]->kind;
         uint32_t id;
 
         if ((kind != REPORT_CELL_TEXT && kind != REPORT_CELL_GROUP) || !cells[i].text)
@@ -425,7 +424,7 @@ void report_rows_begin(struct report_table *table)
     if (!table->rows || !table->view->sort)
         return;
     for (size_t i = 0; i < table->count; i++)
-        report_titles_add(&table->view->titles, table->columns[i].title);
+        report_titles_add(&table->view->titles, report_title(table->columns[i]));
     table->view->sorted |= sort_column(table) != NO_COLUMN;
 }
 

@@ -6,75 +6,101 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
-#include "table/formats.h"
-#include "table/rows.h"
+#include "table/inside.h"
 
 #include "base/poison.h"
-
-struct report_cell report_text_cell(const char *text)
-{
-    if (!text)
-        return report_absent_cell();
-    return (struct report_cell){.text = text, .text_bytes = (uint32_t)strlen(text)};
-}
-
-struct report_cell report_number_cell(uint64_t number)
-{
-    return (struct report_cell){.number = number};
-}
-
-struct report_cell report_real_cell(double real)
-{
-    return (struct report_cell){.real = real};
-}
-
-struct report_cell report_absent_cell(void)
-{
-    return (struct report_cell){.absent = true};
-}
 
 static bool is_text(enum report_kind kind)
 {
     return kind == REPORT_CELL_TEXT || kind == REPORT_CELL_GROUP;
 }
 
-void report_begin(struct report_table *table, const struct report_out *out,
-                  const struct report_column *columns, size_t count)
+/* The bit of report_column.formats. */
+static unsigned format_bit(const struct report_table *table)
+{
+    if (table->format == REPORT_TEXT)
+        return REPORT_IN_TEXT;
+    if (table->format == REPORT_JSON)
+        return REPORT_IN_JSON;
+    return table->sheet ? REPORT_IN_SHEET : REPORT_IN_CSV;
+}
+
+static void add_column(struct report_table *table, const struct report_column *column)
+{
+    bool own = table->style == MP_STYLE_OWN;
+    size_t at = table->count++;
+
+    table->columns[at] = column;
+    table->fit[at].width = column->moment && own ? MP_MOMENT_WIDTH : column->width;
+    if (column->roomy && own)
+        table->fit[at].width++;
+}
+
+/* A column is as wide as its title, unless it is the last one and left-justified. */
+static void widen_to_titles(struct report_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        size_t title = strlen(report_title(table->columns[i]));
+        bool alone = table->columns[i]->left && i + 1 == table->count;
+
+        if (!alone && title > table->fit[i].width)
+            table->fit[i].width = (uint32_t)title;
+    }
+}
+
+void report_open(struct report_table *table, const struct report_out *out,
+                 const struct report_layout *layout)
 {
     *table = (struct report_table){.out = out->file,
                                    .format = out->format,
                                    .units = out->units,
-                                   .columns = columns,
-                                   .count = count,
+                                   .of = layout->of,
+                                   .name = layout->name,
+                                   .measuring = layout->measuring,
                                    .sheet = out->format == REPORT_CSV ? out->sheet : NULL,
                                    .style = report_number_style(out),
                                    .view = out->view};
-    for (size_t i = 0; i < count; i++) {
-        size_t title = strlen(columns[i].title);
-        bool alone = columns[i].left && i + 1 == count;
-        table->fit[i].width = columns[i].width;
-        if (columns[i].moment && table->style == MP_STYLE_OWN)
-            table->fit[i].width = MP_MOMENT_WIDTH;
-        if (!alone && title > table->fit[i].width)
-            table->fit[i].width = (uint32_t)title;
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct report_column *column = &layout->columns[i];
+
+        if (column->formats && !(column->formats & format_bit(table)))
+            continue;
+        if (column->needs && !(column->needs & layout->there))
+            continue;
+        if (table->count == REPORT_MAX_COLUMNS)
+            break;
+        add_column(table, column);
     }
+    widen_to_titles(table);
     report_rows_begin(table);
+}
+
+void report_open_json(struct report_table *table, struct json_writer *json,
+                      const struct report_layout *layout)
+{
+    struct report_out out = {.file = json->out, .format = REPORT_JSON};
+
+    report_open(table, &out, layout);
+    table->json = json;
+}
+
+void report_begin(struct report_table *table, const struct report_out *out,
+                  const struct report_column *columns, size_t count)
+{
+    report_open(table, out, &(struct report_layout){.columns = columns, .count = count});
 }
 
 void report_begin_json(struct report_table *table, struct json_writer *json,
                        const struct report_column *columns, size_t count)
 {
-    struct report_out out = {.file = json->out, .format = REPORT_JSON};
-
-    report_begin(table, &out, columns, count);
-    table->json = json;
+    report_open_json(table, json, &(struct report_layout){.columns = columns, .count = count});
 }
 
 /* Characters of a cell. A number in its column's unit has at most 8; the unit is not known yet. */
 static size_t width_of(const struct report_table *table, size_t column,
                        const struct report_cell *cell)
 {
-    enum report_kind kind = table->columns[column].kind;
+    enum report_kind kind = table->columns[column]->kind;
     char buffer[REPORT_NUMBER_BYTES];
     size_t width;
 
@@ -99,7 +125,7 @@ void report_measure(struct report_table *table, const struct report_cell *cells)
 {
     report_measure_units(table, cells);
     for (size_t i = 0; i < table->count && !table->sheet; i++) {
-        const struct report_column *column = &table->columns[i];
+        const struct report_column *column = table->columns[i];
 
         if (cells[i].absent)
             continue;
@@ -153,4 +179,64 @@ void report_below(struct report_table *table, const char *text)
         report_keep_below(table, text);
     else
         fputs(text, table->out);
+}
+
+/* ---- Rows as JSON objects ---- */
+
+void report_json_value(struct json_writer *json, const struct report_column *column,
+                       const struct report_cell *cell)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+
+    if (cell->absent) {
+        json_null(json);
+        return;
+    }
+    switch (column->kind) {
+    case REPORT_CELL_TEXT:
+    case REPORT_CELL_GROUP:
+        json_bytes(json, cell->text, cell->text_bytes);
+        break;
+    case REPORT_CELL_COUNT:
+    case REPORT_CELL_ID:
+    case REPORT_CELL_TIME:
+    case REPORT_CELL_BYTES:
+        json_number(json, cell->number);
+        break;
+    case REPORT_CELL_SIGNED:
+    case REPORT_CELL_CHANGE:
+        json_signed(json, (int64_t)cell->number);
+        break;
+    case REPORT_CELL_HEX:
+        json_text(json, report_print_number(column, cell, MP_STYLE_OWN, buffer));
+        break;
+    case REPORT_CELL_BOOL:
+        json_bool(json, cell->number != 0);
+        break;
+    case REPORT_CELL_MEAN:
+    case REPORT_CELL_PERCENT:
+    case REPORT_CELL_REAL:
+    case REPORT_CELL_THROUGHPUT:
+        json_real(json, cell->real);
+        break;
+    }
+}
+
+void report_json_cells(struct report_table *table, const struct report_cell *cells)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (!table->columns[i]->key)
+            continue;
+        json_key(table->json, table->columns[i]->key);
+        report_json_value(table->json, table->columns[i], &cells[i]);
+    }
+}
+
+void report_json_row(struct report_table *table, const struct report_cell *cells)
+{
+    json_open_object(table->json);
+    report_json_cells(table, cells);
+    json_close_object(table->json);
+    if (!table->json->depth)
+        json_end(table->json); /* JSON lines */
 }

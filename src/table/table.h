@@ -31,6 +31,7 @@
 
 #include "base/text/json_write.h"
 #include "base/text/units.h"
+#include "table/column.h"
 #include "table/documents.h"
 #include "table/view.h"
 
@@ -87,68 +88,23 @@ static inline enum mp_style report_number_style(const struct report_out *out)
     return out->nvprof ? MP_STYLE_NVPROF : MP_STYLE_OWN;
 }
 
-enum report_kind {
-    REPORT_CELL_TEXT,
-    REPORT_CELL_GROUP,     /* text; printed with a colon, and only in the first row that has it */
-    REPORT_CELL_COUNT,     /* number */
-    REPORT_CELL_ID,        /* number that names something: no commas */
-    REPORT_CELL_SIGNED,    /* number, two's complement */
-    REPORT_CELL_HEX,       /* number */
-    REPORT_CELL_BOOL,      /* number */
-    REPORT_CELL_TIME,      /* number: a duration in ns */
-    REPORT_CELL_MEAN,      /* real: a duration in ns */
-    REPORT_CELL_CHANGE,    /* number, two's complement: ns more or less than before */
-    REPORT_CELL_PERCENT,   /* real */
-    REPORT_CELL_BYTES,     /* number: bytes */
-    REPORT_CELL_REAL,      /* real */
-    REPORT_CELL_THROUGHPUT /* real: bytes a second */
-};
-
-struct report_column {
-    const char *title;
-    const char *key;  /* in JSON; NULL leaves the column out there */
-    const char *unit; /* in CSV's row of units; NULL: none, or the kind's own */
-    enum report_kind kind;
-    uint8_t width; /* characters in text, at least */
-    bool left;     /* left-justified */
-    bool cut;      /* TEXT: in text no wider than `width`, as nvprof's devices */
-    bool decimals; /* TIME, MEAN: in nvprof's style six decimals, as its dependency analysis */
-    bool moment;   /* TIME: a point in time, of which our own style prints all digits */
-    bool exact;    /* TIME: in CSV enough decimals for a ns also in seconds; else six */
-    bool scaled;   /* BYTES, THROUGHPUT: in CSV one unit for the column, by the greatest measured
-                      value, as for times; otherwise bytes and bytes a second */
-    bool ranked;   /* TEXT that is a number in words: the cell's `real` has it too, for --sort */
-    bool name;     /* TEXT: names, which give way on a terminal; else the last column of text is */
-    bool rough;    /* PERCENT: an estimate, which our own style prints with one place */
-    bool share;    /* PERCENT: of all; TIME, MEAN: counts beside it; on a terminal rows that have
-                      nothing of either are folded into one line */
-    uint8_t drop;  /* on a terminal, columns with the greatest number are left out first */
-};
-
-struct report_cell {
-    const char *text;
-    uint32_t text_bytes;
-    bool absent; /* "-" in text, empty in CSV, null in JSON */
-    union {
-        uint64_t number;
-        double real; /* also of a TEXT that is `ranked` */
-    };
-};
-
-/* Cells by the kinds of their columns. */
-struct report_cell report_text_cell(const char *text); /* NULL gives an absent cell */
-struct report_cell report_number_cell(uint64_t number);
-struct report_cell report_real_cell(double real);
-struct report_cell report_absent_cell(void);
+/* What is measured before the header: widths and units always, or only where a column has one unit
+ * (in CSV, and in text with `-u col`); or units alone, as in nvprof's own tables. */
+enum report_measuring { REPORT_FIT, REPORT_FIT_UNITS, REPORT_UNITS_ONLY };
 
 struct report_rows;
+
+#define REPORT_SAID_BYTES 1024
 
 struct report_table {
     FILE *out; /* not owned */
     enum report_format format;
     enum report_units units;
-    const struct report_column *columns;
+    const struct report_column *columns[REPORT_MAX_COLUMNS]; /* those that this format shows */
     size_t count;
+    const void *of;                     /* from the layout, for accessors */
+    const struct report_column *column; /* the one whose cell an accessor is asked for */
+    enum report_measuring measuring;
     struct json_writer *json; /* REPORT_JSON: where objects go */
     struct report_sheet *sheet;
     enum mp_style style; /* of numbers in text */
@@ -165,7 +121,67 @@ struct report_table {
         uint32_t measured; /* by report_measure: columns of the widest cell */
         uint8_t unit;      /* greatest measured: 0 ns, 1 us, 2 ms, 3 s; 0 B, 1 KB, 2 MB, 3 GB */
     } fit[REPORT_MAX_COLUMNS];
+    char said[REPORT_SAID_BYTES]; /* texts that accessors have made for the present row */
+    size_t said_bytes;
 };
+
+/* ---- A table as its report declares it ---- */
+
+/* The columns may differ by format and by `there`; each says so itself (column.h). */
+struct report_layout {
+    const struct report_column *columns; /* these three must outlive the table */
+    size_t count;
+    const void *of;   /* what accessors need beside the row */
+    const char *name; /* among the tables of a report; NULL: its main table */
+    uint32_t there;   /* bits for the columns' `needs` */
+    enum report_measuring measuring;
+};
+
+/* The first members of a layout. */
+#define REPORT_COLUMNS(array) .columns = (array), .count = sizeof(array) / sizeof *(array)
+
+/* Takes a row of a table: report_put prints it, report_survey measures it. */
+typedef void report_take(struct report_table *table, const void *row);
+report_take report_put, report_survey;
+
+/* A whole table whose rows `each` makes: it is called with each `take`, and finds what it needs in
+ * table->of. */
+typedef void report_each(struct report_table *table, report_take *take);
+void report_print(const struct report_out *out, const struct report_layout *layout,
+                  report_each *each);
+
+/* The same with an array of `count` rows of `size` bytes. */
+void report_array(const struct report_out *out, const struct report_layout *layout,
+                  const void *rows, size_t count, size_t size);
+
+/* As a key of a JSON document: an array of objects. */
+void report_json_print(struct json_writer *json, const char *key,
+                       const struct report_layout *layout, report_each *each);
+void report_json_array(struct json_writer *json, const char *key,
+                       const struct report_layout *layout, const void *rows, size_t count,
+                       size_t size);
+
+/* Only the keys, of an object that the caller has opened and will close. */
+void report_json_members(struct json_writer *json, const struct report_layout *layout,
+                         const void *row);
+
+/* Tables as arrays: the keys as an array with a key, and a row as an array of values. */
+void report_json_keys(struct report_table *table, const char *key);
+void report_json_values(struct report_table *table, const void *row);
+
+/* The steps of report_print, for tables of which other things are known first. */
+void report_open(struct report_table *table, const struct report_out *out,
+                 const struct report_layout *layout);
+void report_open_json(struct report_table *table, struct json_writer *json,
+                      const struct report_layout *layout);
+bool report_needs_survey(const struct report_table *table);
+
+/* A text for a cell of the present row, cut where all texts of the row have more than
+ * REPORT_SAID_BYTES. */
+__attribute__((format(printf, 2, 3))) const char *report_say(struct report_table *table,
+                                                             const char *format, ...);
+
+/* ---- Tables cell by cell ---- */
 
 /* Sets up a table; prints nothing. `columns` must outlive the table. Units of columns need to be
  * measured: in CSV, and in text unless out->units is REPORT_UNITS_AUTO. */

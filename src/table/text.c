@@ -3,7 +3,7 @@
 
 #include "base/text/foreign.h"
 #include "base/text/utf8.h"
-#include "table/formats.h"
+#include "table/inside.h"
 
 #include "base/poison.h"
 
@@ -28,10 +28,10 @@ static void put_cell(const struct report_table *table, size_t column, const char
 
     if (column)
         put_spaces(table->out, 2);
-    if (!table->columns[column].left)
+    if (!table->columns[column]->left)
         put_spaces(table->out, space);
     foreign_put(table->out, text, bytes);
-    if (table->columns[column].left && !last)
+    if (table->columns[column]->left && !last)
         put_spaces(table->out, space);
 }
 
@@ -53,7 +53,8 @@ static void put_units(const struct report_table *table)
 void report_text_header(struct report_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        put_cell(table, i, table->columns[i].title, strlen(table->columns[i].title));
+        put_cell(table, i, report_title(table->columns[i]),
+                 strlen(report_title(table->columns[i])));
     fputc('\n', table->out);
     if (report_has_unit_row(table))
         put_units(table);
@@ -92,7 +93,7 @@ void report_text_row(struct report_table *table, const struct report_cell *cells
     char buffer[REPORT_NUMBER_BYTES];
 
     for (size_t i = 0; i < table->count; i++) {
-        enum report_kind kind = table->columns[i].kind;
+        enum report_kind kind = table->columns[i]->kind;
         const char *text;
 
         if (kind == REPORT_CELL_GROUP) {
@@ -100,7 +101,7 @@ void report_text_row(struct report_table *table, const struct report_cell *cells
         } else if (cells[i].absent) {
             put_cell(table, i, "-", 1);
         } else if (kind == REPORT_CELL_TEXT) {
-            put_cell(table, i, cells[i].text, bytes_shown(&table->columns[i], &cells[i]));
+            put_cell(table, i, cells[i].text, bytes_shown(table->columns[i], &cells[i]));
         } else {
             text = report_print_in_unit(table, i, &cells[i], buffer);
             put_cell(table, i, text, strlen(text));

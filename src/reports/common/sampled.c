@@ -10,61 +10,44 @@
 
 #include "base/poison.h"
 
-static double value_of(const struct counters_brief *brief, enum sampled_cell cell)
+struct report_cell sampled_error_cell(const void *at, struct report_table *table)
 {
-    static const uint8_t counters[] = {
-        [SAMPLED_SMS] = COUNTERS_SMS,     [SAMPLED_TENSOR] = COUNTERS_TENSOR,
-        [SAMPLED_DRAM] = COUNTERS_DRAM,   [SAMPLED_PCIE_IN] = COUNTERS_RX,
-        [SAMPLED_PCIE_OUT] = COUNTERS_TX,
-    };
+    const struct counters_brief *brief = ((const struct sampled_row *)at)->sampled;
+    double error;
 
+    (void)table;
     if (!brief)
-        return (double)NAN;
-    if (cell == SAMPLED_ERROR)
-        return fmax(fmax(brief->errors[COUNTERS_SMS], brief->errors[COUNTERS_TENSOR]),
-                    brief->errors[COUNTERS_DRAM]);
-    if (cell >= SAMPLED_SMS_ERROR)
-        return brief->errors[counters[cell - SAMPLED_SMS_ERROR]];
-    return brief->values[counters[cell]];
+        return report_absent_cell();
+    error = fmax(fmax(brief->errors[COUNTERS_SMS], brief->errors[COUNTERS_TENSOR]),
+                 brief->errors[COUNTERS_DRAM]);
+    return report_real_if(isfinite(error), error);
 }
 
-static const char *class_name(const struct counters_brief *brief)
+struct report_cell sampled_bound_cell(const void *at, struct report_table *table)
 {
-    return brief && brief->class != COUNTERS_UNKNOWN ? counters_class_name(brief->class) : NULL;
-}
+    const struct counters_brief *brief = ((const struct sampled_row *)at)->sampled;
 
-struct report_cell sampled_cell(const struct counters_brief *brief, enum sampled_cell cell)
-{
-    double value;
-
-    if (cell == SAMPLED_BOUND_BY)
-        return report_text_cell(class_name(brief));
-    value = value_of(brief, cell);
-    return isfinite(value) ? report_real_cell(value) : report_absent_cell();
-}
-
-static struct json_fact fact(const char *key, const struct counters_brief *brief,
-                             enum sampled_cell cell)
-{
-    double value = value_of(brief, cell);
-
-    return FACT_IF(key, isfinite(value), value);
+    (void)table;
+    if (!brief || brief->class == COUNTERS_UNKNOWN)
+        return report_absent_cell();
+    return report_text_cell(counters_class_name(brief->class));
 }
 
 void json_sampled(struct json_writer *json, const struct counters_brief *brief)
 {
-    JSON_FACTS(json, fact("sm_active_percent", brief, SAMPLED_SMS),
-               fact("tensor_active_percent", brief, SAMPLED_TENSOR),
-               fact("dram_active_percent", brief, SAMPLED_DRAM),
-               fact("pcie_in_bytes_per_second", brief, SAMPLED_PCIE_IN),
-               fact("pcie_out_bytes_per_second", brief, SAMPLED_PCIE_OUT),
-               fact("sampled_error_percent", brief, SAMPLED_ERROR),
-               fact("sm_active_error_percent", brief, SAMPLED_SMS_ERROR),
-               fact("tensor_active_error_percent", brief, SAMPLED_TENSOR_ERROR),
-               fact("dram_active_error_percent", brief, SAMPLED_DRAM_ERROR),
-               fact("pcie_in_error_bytes_per_second", brief, SAMPLED_PCIE_IN_ERROR),
-               fact("pcie_out_error_bytes_per_second", brief, SAMPLED_PCIE_OUT_ERROR),
-               FACT("bound_by", class_name(brief)));
+    static const struct report_column columns[] = {
+        COLUMN(NULL, "sm_active_percent", PERCENT, 0, SAMPLED_VALUE(SMS)),
+        COLUMN(NULL, "tensor_active_percent", PERCENT, 0, SAMPLED_VALUE(TENSOR)),
+        COLUMN(NULL, "dram_active_percent", PERCENT, 0, SAMPLED_VALUE(DRAM)),
+        COLUMN(NULL, "pcie_in_bytes_per_second", THROUGHPUT, 0, SAMPLED_VALUE(RX)),
+        COLUMN(NULL, "pcie_out_bytes_per_second", THROUGHPUT, 0, SAMPLED_VALUE(TX)),
+        COLUMN(NULL, "sampled_error_percent", PERCENT, 0, .cell = sampled_error_cell),
+        SAMPLED_ERRORS,
+        SAMPLED_BOUND(0, 0),
+    };
+
+    report_json_members(json, &(struct report_layout){REPORT_COLUMNS(columns)},
+                        &(struct sampled_row){brief});
 }
 
 void print_sampled_note(const struct report_out *out, const struct mp_trace *trace)

@@ -8,46 +8,27 @@
 
 /* ---- Types, precisions, marks ---- */
 
-#define GROUP_COLUMNS 5
-
-static void each_group(struct report_table *table, const struct layers_report *report,
-                       const struct layer_groups *groups,
-                       void (*take)(struct report_table *, const struct report_cell *))
-{
-    for (size_t i = 0; i < layers_shown(report, groups->count); i++) {
-        const struct layer_group *group = &groups->items[i];
-        struct report_cell cells[GROUP_COLUMNS] = {
-            report_real_cell(group->percent), report_number_cell(group->total),
-            report_number_cell(group->layers), report_number_cell(group->calls),
-            report_text_cell(group->name)};
-
-        take(table, cells);
-    }
-}
+#define OF(member) MEMBER(struct layer_group, member)
 
 static void print_groups(const struct report_out *out, const struct layers_report *report,
                          const struct layer_groups *groups, const char *title, const char *name)
 {
-    const struct report_column columns[GROUP_COLUMNS] = {
-        {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7},
-        {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
-        {.title = "Layers", .kind = REPORT_CELL_COUNT, .width = 6},
-        {.title = "Calls", .kind = REPORT_CELL_COUNT, .width = 5},
-        {.title = title, .kind = REPORT_CELL_TEXT, .width = 5, .left = true},
+    const struct report_column columns[] = {
+        COLUMN("Time(%)", "percent", PERCENT, 7, OF(percent)),
+        COLUMN("Total", NULL, TIME, 8, OF(total)),
+        COLUMN("Layers", NULL, COUNT, 6, OF(layers)),
+        COLUMN("Calls", NULL, COUNT, 5, OF(calls)),
+        COLUMN(title, NULL, TEXT, 5, OF(name), .left = true),
     };
-    struct report_table table;
 
     if (!groups->count && report_has_titles(out))
         return;
     if (report_has_titles(out))
         fputc('\n', out->file);
-    report_begin(&table, out, columns, GROUP_COLUMNS);
-    table.name = name;
-    each_group(&table, report, groups, report_measure);
-    report_header(&table);
-    each_group(&table, report, groups, report_row);
-    report_end(&table);
+    report_array(out, &(struct report_layout){REPORT_COLUMNS(columns), .name = name}, groups->items,
+                 layers_shown(report, groups->count), sizeof *groups->items);
 }
+#undef OF
 
 void print_layers_groups(const struct report_out *out, const struct layers_report *report)
 {
@@ -58,61 +39,53 @@ void print_layers_groups(const struct report_out *out, const struct layers_repor
 
 /* ---- Positions ---- */
 
-static const struct report_column position_columns[] = {
-    {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7},
-    {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Calls", .kind = REPORT_CELL_COUNT, .width = 5},
-    {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
-    {.title = "Position", .kind = REPORT_CELL_ID, .width = 8},
-    {.title = "Kernel", .kind = REPORT_CELL_TEXT, .width = 6, .left = true},
+struct shown_position {
+    const struct layer_position *position;
+    size_t number; /* from 1 on; 0: all others */
 };
 
-#define POSITION_COLUMNS (sizeof position_columns / sizeof *position_columns)
+#define OF(member) THROUGH(struct shown_position, position, member)
 
-static void take_others(struct report_table *table, const struct layer_positions *positions,
-                        void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell name_cell(const void *at, struct report_table *table)
 {
-    double percent =
-        positions->total ? 100.0 * (double)positions->others_total / (double)positions->total : 0;
-    struct report_cell cells[POSITION_COLUMNS] = {
-        report_real_cell(percent),
-        report_number_cell(positions->others_total),
-        report_number_cell(positions->others),
-        report_absent_cell(),
-        report_absent_cell(),
-        report_absent_cell(),
-        report_absent_cell(),
-        report_text_cell("<others>"),
-    };
+    const struct layer_position *position = ((const struct shown_position *)at)->position;
 
-    if (positions->others)
-        take(table, cells);
+    return report_text_cell(table->format == REPORT_CSV ? position->name : position->short_name);
 }
 
-static void each_position(struct report_table *table, const struct layers_report *report,
-                          void (*take)(struct report_table *, const struct report_cell *))
+static const struct report_column position_columns[] = {
+    COLUMN("Time(%)", "percent", PERCENT, 7, OF(percent)),
+    COLUMN("Total", NULL, TIME, 8, OF(total)),
+    COLUMN("Calls", NULL, COUNT, 5, OF(calls)),
+    COLUMN("Avg", "mean_ns", MEAN, 8, OF(device.mean), WHEN(struct shown_position, number)),
+    COLUMN("P50", NULL, TIME, 8, OF(device.p50), WHEN(struct shown_position, number), .drop = 1),
+    COLUMN("P99", NULL, TIME, 8, OF(device.p99), WHEN(struct shown_position, number), .drop = 2),
+    COLUMN("Position", NULL, ID, 8, MEMBER(struct shown_position, number), UNLESS_ZERO),
+    COLUMN("Kernel", NULL, TEXT, 6, .cell = name_cell, .left = true),
+};
+#undef OF
+
+static void each_position(struct report_table *table, report_take *take)
 {
+    const struct layers_report *report = table->of;
     const struct layer_positions *positions = &report->result->positions;
-    bool whole = table->format == REPORT_CSV;
+    const struct layer_position others = {
+        .name = "<others>",
+        .short_name = "<others>",
+        .calls = positions->others,
+        .total = positions->others_total,
+        .percent = positions->total
+                       ? 100.0 * (double)positions->others_total / (double)positions->total
+                       : 0,
+    };
 
     for (size_t i = 0; i < layers_shown(report, positions->count); i++) {
         size_t index = report->top ? positions->by_total[i] : i;
-        const struct layer_position *position = &positions->items[index];
-        struct report_cell cells[POSITION_COLUMNS] = {
-            report_real_cell(position->percent),
-            report_number_cell(position->total),
-            report_number_cell(position->calls),
-            report_real_cell(position->device.mean),
-            report_number_cell(position->device.p50),
-            report_number_cell(position->device.p99),
-            report_number_cell(index + 1),
-            report_text_cell(whole ? position->name : position->short_name)};
 
-        take(table, cells);
+        take(table, &(struct shown_position){&positions->items[index], index + 1});
     }
-    take_others(table, positions, take);
+    if (positions->others)
+        take(table, &(struct shown_position){&others, 0});
 }
 
 static void print_positions_title(const struct report_out *out, const struct layers_report *report)
@@ -130,27 +103,24 @@ static void print_positions_title(const struct report_out *out, const struct lay
                    "itself three times.");
 }
 
-static void begin_positions(struct report_table *table, const struct report_out *out,
-                            const struct layers_report *report)
+static struct report_layout positions_layout(const struct layers_report *report)
 {
-    report_begin(table, out, position_columns, POSITION_COLUMNS);
-    table->name = report->options->by_position ? NULL : "positions";
+    return (struct report_layout){REPORT_COLUMNS(position_columns), .of = report,
+                                  .name = report->options->by_position ? NULL : "positions"};
 }
 
 void print_layers_no_positions(const struct report_out *out, const struct layers_report *report)
 {
-    struct report_table table;
+    const struct report_layout layout = positions_layout(report);
 
-    begin_positions(&table, out, report);
-    report_header(&table);
+    report_array(out, &layout, NULL, 0, 0);
 }
 
 void print_layers_positions(const struct report_out *out, const struct layers_report *report)
 {
-    const struct layer_positions *positions = &report->result->positions;
-    struct report_table table;
+    const struct report_layout layout = positions_layout(report);
 
-    if (!positions->kernels) {
+    if (!report->result->positions.kernels) {
         print_prefix(out, report->trace);
         fputs("Kernels by position:\n", out->file);
         print_csv_prefix(out, report->trace);
@@ -160,9 +130,5 @@ void print_layers_positions(const struct report_out *out, const struct layers_re
     }
     if (report_has_titles(out))
         print_positions_title(out, report);
-    begin_positions(&table, out, report);
-    each_position(&table, report, report_measure);
-    report_header(&table);
-    each_position(&table, report, report_row);
-    report_end(&table);
+    report_print(out, &layout, each_position);
 }

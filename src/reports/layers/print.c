@@ -15,93 +15,6 @@
 
 #include "base/poison.h"
 
-/* Text ends with the column of the layer, and has what was sampled if something was; CSV has all
- * columns. */
-static const struct report_column columns[] = {
-    {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
-    {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Self", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Calls", .kind = REPORT_CELL_COUNT, .width = 5},
-    {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
-    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "Kernels", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
-    {.title = "Launch", .key = "launch_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 4},
-    {.title = "Gap", .key = "gap_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 5},
-    {.title = "SMs",
-     .key = "sm_active_percent",
-     .kind = REPORT_CELL_PERCENT,
-     .rough = true,
-     .width = 6,
-     .drop = 7},
-    {.title = "TActive",
-     .key = "tensor_active_percent",
-     .kind = REPORT_CELL_PERCENT,
-     .rough = true,
-     .width = 7,
-     .drop = 7},
-    {.title = "DRAM",
-     .key = "dram_active_percent",
-     .kind = REPORT_CELL_PERCENT,
-     .rough = true,
-     .width = 6,
-     .drop = 7},
-    {.title = "+-",
-     .key = "sampled_error_percent",
-     .kind = REPORT_CELL_PERCENT,
-     .rough = true,
-     .width = 5,
-     .drop = 9},
-    {.title = "PCIe in",
-     .key = "pcie_in_bytes_per_second",
-     .kind = REPORT_CELL_THROUGHPUT,
-     .width = 8,
-     .drop = 8},
-    {.title = "PCIe out",
-     .key = "pcie_out_bytes_per_second",
-     .kind = REPORT_CELL_THROUGHPUT,
-     .width = 8,
-     .drop = 8},
-    {.title = "Bound by", .kind = REPORT_CELL_TEXT, .width = 8, .drop = 6},
-    {.title = "Layer", .kind = REPORT_CELL_TEXT, .width = 5, .left = true},
-    {.title = "Depth", .kind = REPORT_CELL_COUNT},
-    {.title = "Instances", .kind = REPORT_CELL_COUNT},
-    {.title = "Mark", .kind = REPORT_CELL_TEXT},
-    {.title = "Layer type", .kind = REPORT_CELL_TEXT},
-    {.title = "Precision", .kind = REPORT_CELL_TEXT},
-    {.title = "Dimensions", .kind = REPORT_CELL_TEXT},
-    {.title = "Tactic", .kind = REPORT_CELL_TEXT},
-    {.title = "Kernel names", .kind = REPORT_CELL_TEXT},
-    {.title = "SMs +-", .key = "sm_active_error_percent", .kind = REPORT_CELL_PERCENT},
-    {.title = "TActive +-", .key = "tensor_active_error_percent", .kind = REPORT_CELL_PERCENT},
-    {.title = "DRAM +-", .key = "dram_active_error_percent", .kind = REPORT_CELL_PERCENT},
-    {.title = "PCIe in +-",
-     .key = "pcie_in_error_bytes_per_second",
-     .kind = REPORT_CELL_THROUGHPUT},
-    {.title = "PCIe out +-",
-     .key = "pcie_out_error_bytes_per_second",
-     .kind = REPORT_CELL_THROUGHPUT},
-};
-
-#define CSV_COLUMNS     (sizeof columns / sizeof *columns)
-#define TEXT_COLUMNS    18
-#define FIRST_SAMPLED   10
-#define SAMPLED_COLUMNS 7
-
-/* Leaves columns or cells of what was not sampled out of `items`; returns how many remain of
- * `count`. */
-static size_t leave_out(const struct report_out *out, const struct layers_report *report,
-                        void *items, size_t size, size_t count)
-{
-    char *first = (char *)items + FIRST_SAMPLED * size;
-    size_t behind = count - FIRST_SAMPLED - SAMPLED_COLUMNS;
-
-    if (report->sampled || out->format == REPORT_CSV)
-        return count;
-    memmove(first, first + SAMPLED_COLUMNS * size, behind * size);
-    return count - SAMPLED_COLUMNS;
-}
-
 /* ---- Texts ---- */
 
 static void put_mark(struct mp_buffer *text, const struct layer *layer)
@@ -145,60 +58,108 @@ static void put_kernels(struct mp_buffer *text, const struct layer *layer)
     mp_buffer_append_byte(text, '\0');
 }
 
+/* ---- Columns ---- */
+
+#define IF_SAMPLED 1u /* the layout's `there` */
+
+struct shown_layer {
+    const struct counters_brief *sampled; /* as in struct sampled_row */
+    const struct layer *layer;
+    const struct layer_work *total, *self; /* of the layer */
+    const struct layer_said *said;         /* of the layer; NULL: nothing */
+    const char *text, *kernels;
+};
+
+#define OF(member)    THROUGH(struct shown_layer, layer, member)
+#define SAID(member)  THROUGH(struct shown_layer, said, member)
+#define IF_CALLS      .when = REPORT_THROUGH(struct shown_layer, layer, calls)
+#define IN_SHEET_ONLY .formats = REPORT_IN_SHEET
+
+static struct report_cell mean_cell(uint64_t total, uint64_t count)
+{
+    return report_real_if(count, (double)total / (double)count);
+}
+
+static struct report_cell percent_cell(const void *at, struct report_table *table)
+{
+    const struct layers_report *report = table->of;
+
+    return report_real_cell(
+        layers_percent(report->result, ((const struct shown_layer *)at)->total->device));
+}
+
+static struct report_cell kernels_cell(const void *at, struct report_table *table)
+{
+    const struct shown_layer *shown = at;
+
+    (void)table;
+    return mean_cell(shown->total->counts[LAYER_KERNEL], shown->layer->calls);
+}
+
+static struct report_cell launch_cell(const void *at, struct report_table *table)
+{
+    const struct shown_layer *shown = at;
+
+    (void)table;
+    return shown->total->launches ? mean_cell(shown->total->launch_time, shown->layer->calls)
+                                  : report_absent_cell();
+}
+
+static struct report_cell gap_cell(const void *at, struct report_table *table)
+{
+    const struct shown_layer *shown = at;
+
+    (void)table;
+    return mean_cell(shown->self->gap_time, shown->self->gaps);
+}
+
+static struct report_cell mark_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_text_cell(trt_mark_name(((const struct shown_layer *)at)->layer->mark));
+}
+
+static const struct report_column columns[] = {
+    COLUMN("Time(%)", "percent", PERCENT, 7, .cell = percent_cell, .share = true),
+    COLUMN("Total", NULL, TIME, 8, THROUGH(struct shown_layer, total, device)),
+    COLUMN("Self", NULL, TIME, 8, THROUGH(struct shown_layer, self, device)),
+    COLUMN("Calls", NULL, COUNT, 5, OF(calls),
+           .when = REPORT_THROUGH(struct shown_layer, layer, name)),
+    COLUMN("Avg", "mean_ns", MEAN, 8, OF(device.mean), IF_CALLS),
+    COLUMN("P50", NULL, TIME, 8, OF(device.p50), IF_CALLS, .drop = 2),
+    COLUMN("P99", NULL, TIME, 8, OF(device.p99), IF_CALLS, .drop = 1),
+    COLUMN("Kernels", NULL, REAL, 7, .cell = kernels_cell, .drop = 3),
+    COLUMN("Launch", "launch_mean_ns", MEAN, 8, .cell = launch_cell, .drop = 4),
+    COLUMN("Gap", "gap_mean_ns", MEAN, 8, .cell = gap_cell, .drop = 5),
+    SAMPLED_COLUMNS(IF_SAMPLED, 7, 9, 8),
+    SAMPLED_BOUND(IF_SAMPLED, 6),
+    COLUMN("Layer", NULL, TEXT, 5, MEMBER(struct shown_layer, text), .left = true),
+    COLUMN("Depth", NULL, COUNT, 0, OF(depth), IN_SHEET_ONLY),
+    COLUMN("Instances", NULL, COUNT, 0, OF(instances), IN_SHEET_ONLY),
+    COLUMN("Mark", NULL, TEXT, 0, .cell = mark_cell, IN_SHEET_ONLY),
+    COLUMN("Layer type", NULL, TEXT, 0, SAID(type), IN_SHEET_ONLY),
+    COLUMN("Precision", NULL, TEXT, 0, SAID(precision), IN_SHEET_ONLY),
+    COLUMN("Dimensions", NULL, TEXT, 0, SAID(dimensions), IN_SHEET_ONLY),
+    COLUMN("Tactic", NULL, TEXT, 0, SAID(tactic), IN_SHEET_ONLY),
+    COLUMN("Kernel names", NULL, TEXT, 0, MEMBER(struct shown_layer, kernels), IN_SHEET_ONLY),
+    SAMPLED_ERRORS,
+};
+
+static struct report_layout layout_of(const struct report_out *out,
+                                      const struct layers_report *report)
+{
+    bool sampled = report->sampled || out->format == REPORT_CSV;
+
+    return (struct report_layout){REPORT_COLUMNS(columns), .of = report,
+                                  .there = sampled ? IF_SAMPLED : 0};
+}
+
 /* ---- Rows ---- */
 
 struct texts {
     struct mp_buffer layer;
     struct mp_buffer kernels;
 };
-
-static struct report_cell mean_cell(uint64_t total, uint64_t count)
-{
-    return count ? report_real_cell((double)total / (double)count) : report_absent_cell();
-}
-
-static struct report_cell of_calls(const struct layer *layer, struct report_cell cell)
-{
-    return layer->calls ? cell : report_absent_cell();
-}
-
-static void layers_fill_cells(const struct layers_report *report, uint32_t index,
-                              const struct texts *texts, struct report_cell *cells)
-{
-    static const uint8_t sampled[SAMPLED_COLUMNS] = {
-        SAMPLED_SMS,     SAMPLED_TENSOR,   SAMPLED_DRAM,    SAMPLED_ERROR,
-        SAMPLED_PCIE_IN, SAMPLED_PCIE_OUT, SAMPLED_BOUND_BY};
-    const struct counters_brief *brief = report->sampled ? &report->sampled[index] : NULL;
-    const struct layers_result *result = report->result;
-    const struct layer *layer = &result->layers[index];
-    static const struct layer_said nothing = {.type = NULL};
-    const struct layer_said *said = layer->said ? layer->said : &nothing;
-    const struct layer_work *total = layer->total;
-
-    *cells++ = report_real_cell(layers_percent(result, total->device));
-    *cells++ = report_number_cell(total->device);
-    *cells++ = report_number_cell(layer->self->device);
-    *cells++ = layer->name ? report_number_cell(layer->calls) : report_absent_cell();
-    *cells++ = of_calls(layer, report_real_cell(layer->device.mean));
-    *cells++ = of_calls(layer, report_number_cell(layer->device.p50));
-    *cells++ = of_calls(layer, report_number_cell(layer->device.p99));
-    *cells++ = mean_cell(total->counts[LAYER_KERNEL], layer->calls);
-    *cells++ = total->launches ? mean_cell(total->launch_time, layer->calls) : report_absent_cell();
-    *cells++ = mean_cell(layer->self->gap_time, layer->self->gaps);
-    for (size_t i = 0; i < SAMPLED_COLUMNS; i++)
-        *cells++ = sampled_cell(brief, (enum sampled_cell)sampled[i]);
-    *cells++ = report_text_cell((const char *)texts->layer.data);
-    *cells++ = report_number_cell(layer->depth);
-    *cells++ = report_number_cell(layer->instances);
-    *cells++ = report_text_cell(trt_mark_name(layer->mark));
-    *cells++ = report_text_cell(said->type);
-    *cells++ = report_text_cell(said->precision);
-    *cells++ = report_text_cell(said->dimensions);
-    *cells++ = report_text_cell(said->tactic);
-    *cells++ = report_text_cell((const char *)texts->kernels.data);
-    for (enum sampled_cell cell = SAMPLED_SMS_ERROR; cell <= SAMPLED_PCIE_OUT_ERROR; cell++)
-        *cells++ = sampled_cell(brief, cell);
-}
 
 /* The kernels of a layer, below its row. */
 static enum mp_status print_kernels(struct report_table *table, const struct layer *layer)
@@ -225,31 +186,32 @@ static enum mp_status print_kernels(struct report_table *table, const struct lay
     return text ? MP_OK : MP_ERR_MEMORY;
 }
 
-/* Passes the rows to report_measure, or prints them. MP_ERR_MEMORY. */
-static enum mp_status layers_each_row(struct report_table *table, const struct report_out *out,
-                                      const struct layers_report *report, struct texts *texts,
-                                      bool print)
+/* Passes the rows to `take`. MP_ERR_MEMORY. */
+static enum mp_status each_layer(struct report_table *table, const struct report_out *out,
+                                 const struct layers_report *report, struct texts *texts,
+                                 report_take *take)
 {
     const struct layers_result *result = report->result;
-    size_t shown = report->tree ? result->count : layers_shown(report, result->count);
+    size_t count = report->tree ? result->count : layers_shown(report, result->count);
 
-    for (size_t i = 0; i < shown; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint32_t index = report->tree ? (uint32_t)i : result->by_total[i];
         const struct layer *layer = &result->layers[index];
-        struct report_cell cells[CSV_COLUMNS];
 
         put_layer(&texts->layer, out, report, index);
         put_kernels(&texts->kernels, layer);
         if (texts->layer.status || texts->kernels.status)
             return MP_ERR_MEMORY;
-        layers_fill_cells(report, index, texts, cells);
-        leave_out(out, report, cells, sizeof *cells, CSV_COLUMNS);
-        if (!print) {
-            report_measure(table, cells);
-            continue;
-        }
-        report_row(table, cells);
-        if (report->kernels && out->format == REPORT_TEXT)
+        take(table, &(struct shown_layer){
+                        .sampled = report->sampled ? &report->sampled[index] : NULL,
+                        .layer = layer,
+                        .total = layer->total,
+                        .self = layer->self,
+                        .said = layer->said,
+                        .text = (const char *)texts->layer.data,
+                        .kernels = (const char *)texts->kernels.data,
+                    });
+        if (take == report_put && report->kernels && out->format == REPORT_TEXT)
             MP_TRY(print_kernels(table, layer));
     }
     return MP_OK;
@@ -258,20 +220,16 @@ static enum mp_status layers_each_row(struct report_table *table, const struct r
 static enum mp_status layers_print_table(const struct report_out *out,
                                          const struct layers_report *report)
 {
-    struct report_column chosen[CSV_COLUMNS];
-    struct report_table table;
+    const struct report_layout layout = layout_of(out, report);
     struct texts texts = {.layer = {.data = NULL}};
+    struct report_table table;
     enum mp_status status;
-    size_t count;
 
-    memcpy(chosen, columns, sizeof chosen);
-    count = leave_out(out, report, chosen, sizeof *chosen,
-                      out->format == REPORT_CSV ? CSV_COLUMNS : TEXT_COLUMNS);
-    report_begin(&table, out, chosen, count);
-    status = layers_each_row(&table, out, report, &texts, false);
+    report_open(&table, out, &layout);
+    status = each_layer(&table, out, report, &texts, report_survey);
     if (!status) {
         report_header(&table);
-        status = layers_each_row(&table, out, report, &texts, true);
+        status = each_layer(&table, out, report, &texts, report_put);
     }
     report_end(&table);
     mp_buffer_free(&texts.layer);
@@ -358,13 +316,11 @@ static enum mp_status print_layer_table(const struct report_out *out,
  * positions. */
 static void print_no_layers(const struct report_out *out, const struct layers_report *report)
 {
-    struct report_table table;
+    const struct report_layout layout = layout_of(out, report);
 
     if (report_has_titles(out) || report->options->by_position)
         return;
-    report_begin(&table, out, columns, CSV_COLUMNS);
-    report_header(&table);
-    report_end(&table);
+    report_array(out, &layout, NULL, 0, 0);
     print_layers_groups(out, report);
 }
 

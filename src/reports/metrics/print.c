@@ -28,7 +28,7 @@ struct section {
     size_t count;
 };
 
-#define COLUMN(title_, width_)                                                                     \
+#define ITEM(title_, width_)                                                                       \
     {                                                                                              \
         .title = title_, .kind = REPORT_CELL_TEXT, .width = width_, .ranked = true                 \
     }
@@ -43,17 +43,17 @@ static const struct section sections[] = {
     {
         .event = true,
         .title = "Event result:",
-        .columns = {COLUMN("Invocations", 11), NAME_COLUMN("Event Name", 0),
-                    COLUMN("Min", WIDTH_OF_VALUE), COLUMN("Max", WIDTH_OF_VALUE),
-                    COLUMN("Avg", WIDTH_OF_VALUE), COLUMN("Total", WIDTH_OF_VALUE)},
+        .columns = {ITEM("Invocations", 11), NAME_COLUMN("Event Name", 0),
+                    ITEM("Min", WIDTH_OF_VALUE), ITEM("Max", WIDTH_OF_VALUE),
+                    ITEM("Avg", WIDTH_OF_VALUE), ITEM("Total", WIDTH_OF_VALUE)},
         .count = 6,
     },
     {
         .event = false,
         .title = "Metric result:",
-        .columns = {COLUMN("Invocations", 11), NAME_COLUMN("Metric Name", 0),
-                    NAME_COLUMN("Metric Description", 1), COLUMN("Min", WIDTH_OF_VALUE),
-                    COLUMN("Max", WIDTH_OF_VALUE), COLUMN("Avg", WIDTH_OF_VALUE)},
+        .columns = {ITEM("Invocations", 11), NAME_COLUMN("Metric Name", 0),
+                    NAME_COLUMN("Metric Description", 1), ITEM("Min", WIDTH_OF_VALUE),
+                    ITEM("Max", WIDTH_OF_VALUE), ITEM("Avg", WIDTH_OF_VALUE)},
         .count = 6,
     },
 };

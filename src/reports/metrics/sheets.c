@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define COLUMN(key_, kind_)                                                                        \
+#define ITEM(key_, kind_)                                                                          \
     {                                                                                              \
         .title = (key_), .key = (key_), .kind = REPORT_CELL_##kind_                                \
     }
@@ -23,10 +23,10 @@ static struct report_cell value_cell(bool known, double value)
 /* ---- By kernel ---- */
 
 static const struct report_column columns[] = {
-    COLUMN("device_name", TEXT), COLUMN("kernel", TEXT),      COLUMN("invocations", COUNT),
-    COLUMN("event", BOOL),       COLUMN("metric", TEXT),      COLUMN("unit", TEXT),
-    COLUMN("min", REAL),         COLUMN("max", REAL),         COLUMN("mean", REAL),
-    COLUMN("total", REAL),       COLUMN("description", TEXT),
+    ITEM("device_name", TEXT), ITEM("kernel", TEXT),      ITEM("invocations", COUNT),
+    ITEM("event", BOOL),       ITEM("metric", TEXT),      ITEM("unit", TEXT),
+    ITEM("min", REAL),         ITEM("max", REAL),         ITEM("mean", REAL),
+    ITEM("total", REAL),       ITEM("description", TEXT),
 };
 
 #define COLUMNS (sizeof columns / sizeof *columns)
@@ -63,9 +63,9 @@ void print_metrics_sheet(const struct report_out *out, const struct metrics_resu
 /* ---- By launch ---- */
 
 static const struct report_column each_columns[] = {
-    COLUMN("start_ns", COUNT), COLUMN("device_name", TEXT),  COLUMN("context", COUNT),
-    COLUMN("stream", COUNT),   COLUMN("correlation", COUNT), COLUMN("kernel", TEXT),
-    COLUMN("metric", TEXT),    COLUMN("unit", TEXT),         COLUMN("value", REAL),
+    ITEM("start_ns", COUNT), ITEM("device_name", TEXT),  ITEM("context", COUNT),
+    ITEM("stream", COUNT),   ITEM("correlation", COUNT), ITEM("kernel", TEXT),
+    ITEM("metric", TEXT),    ITEM("unit", TEXT),         ITEM("value", REAL),
 };
 
 #define EACH_COLUMNS (sizeof each_columns / sizeof *each_columns)
@@ -107,8 +107,8 @@ void print_metrics_each_sheet(const struct report_out *out, const struct metrics
 /* ---- What there is ---- */
 
 static const struct report_column list_columns[] = {
-    COLUMN("device_name", TEXT), COLUMN("name", TEXT), COLUMN("description", TEXT),
-    COLUMN("state", TEXT),       COLUMN("unit", TEXT), COLUMN("expression", TEXT),
+    ITEM("device_name", TEXT), ITEM("name", TEXT), ITEM("description", TEXT),
+    ITEM("state", TEXT),       ITEM("unit", TEXT), ITEM("expression", TEXT),
 };
 
 #define LIST_COLUMNS (sizeof list_columns / sizeof *list_columns)

@@ -47,7 +47,7 @@ struct device_table {
     void (*take)(struct report_table *, const struct report_cell *);
 };
 
-#define COLUMN(title_, kind_, width_)                                                              \
+#define ITEM(title_, kind_, width_)                                                                \
     (struct report_column)                                                                         \
     {                                                                                              \
         .title = (title_), .kind = REPORT_CELL_##kind_, .width = (width_)                          \
@@ -207,18 +207,18 @@ void overlap_print_activities(const struct report_out *out, const struct overlap
     for (size_t i = 0; i < count; i++)
         activities.ran |= activities_of(&devices[i]);
     begin_columns(&table, out);
-    add_column(&table, COLUMN("Activity", TEXT, 13));
-    add_column(&table, COLUMN("Calls", COUNT, 5));
-    add_column(&table, COLUMN("Busy", TIME, 8));
-    add_column(&table, COLUMN("Window(%)", PERCENT, 7));
-    add_column(&table, COLUMN("Exposed", TIME, 8));
-    add_column(&table, COLUMN("Exposed(%)", PERCENT, 7));
+    add_column(&table, ITEM("Activity", TEXT, 13));
+    add_column(&table, ITEM("Calls", COUNT, 5));
+    add_column(&table, ITEM("Busy", TIME, 8));
+    add_column(&table, ITEM("Window(%)", PERCENT, 7));
+    add_column(&table, ITEM("Exposed", TIME, 8));
+    add_column(&table, ITEM("Exposed(%)", PERCENT, 7));
     for (int i = 0; i < OVERLAP_ACTIVITIES; i++) {
         static const char *const titles[OVERLAP_ACTIVITIES] = {"& Kernel", "& HtoD", "& DtoH",
                                                                "& Copy",   "& Set",  "& Comm."};
 
         if (activities.all || activities.ran >> i & 1)
-            add_column(&table, COLUMN(titles[i], TIME, 8));
+            add_column(&table, ITEM(titles[i], TIME, 8));
     }
     overlap_tables_print_table(&table, out, each_activity, &activities);
 }
@@ -258,10 +258,10 @@ void overlap_print_kernels(const struct report_out *out, const struct overlap_de
 
     begin_columns(&table, out);
     table.name = "kernels";
-    add_column(&table, COLUMN("Kernels at once", REAL, 5));
-    add_column(&table, COLUMN("Most", COUNT, 4));
+    add_column(&table, ITEM("Kernels at once", REAL, 5));
+    add_column(&table, ITEM("Most", COUNT, 4));
     for (int level = 0; level < OVERLAP_LEVELS; level++)
-        add_column(&table, COLUMN(titles[level], TIME, 8));
+        add_column(&table, ITEM(titles[level], TIME, 8));
     for (size_t i = 0; i < count && report_has_titles(out); i++) {
         if (!devices[i].times.calls[OVERLAP_KERNEL])
             continue;
@@ -308,13 +308,13 @@ void overlap_print_streams(const struct report_out *out, const struct overlap *o
 
     begin_columns(&table, out);
     table.name = "streams";
-    add_column(&table, COLUMN("Stream", ID, 6));
-    add_column(&table, COLUMN("Context", ID, 7));
-    add_column(&table, COLUMN("Calls", COUNT, 5));
-    add_column(&table, COLUMN("Busy", TIME, 8));
-    add_column(&table, COLUMN("Window(%)", PERCENT, 7));
-    add_column(&table, COLUMN("Share(%)", PERCENT, 7));
-    add_column(&table, COLUMN("Overlapped", TIME, 8));
-    add_column(&table, COLUMN("Overlapped(%)", PERCENT, 7));
+    add_column(&table, ITEM("Stream", ID, 6));
+    add_column(&table, ITEM("Context", ID, 7));
+    add_column(&table, ITEM("Calls", COUNT, 5));
+    add_column(&table, ITEM("Busy", TIME, 8));
+    add_column(&table, ITEM("Window(%)", PERCENT, 7));
+    add_column(&table, ITEM("Share(%)", PERCENT, 7));
+    add_column(&table, ITEM("Overlapped", TIME, 8));
+    add_column(&table, ITEM("Overlapped(%)", PERCENT, 7));
     overlap_tables_print_table(&table, out, each_stream, &all);
 }

@@ -1,12 +1,12 @@
-/* Tables for a person at a terminal: the columns that fit.c chose, names with dots for their
- * middle, groups as lines of their own.
+/* Tables for a person at a terminal. Names give way first, down to a width at which they can still
+ * be told apart. Then columns are left out, those with the greatest `drop` first. What is left over
+ * goes to the names. Groups are lines.
  */
 #include <string.h>
 
 #include "base/text/foreign.h"
-#include "table/formats.h"
-#include "table/palette.h"
-#include "table/rows.h"
+#include "table/inside.h"
+#include "table/view.h"
 
 #include "base/poison.h"
 
@@ -48,7 +48,7 @@ static void put_shown(const struct report_table *table, size_t column, const str
 {
     size_t width = table->fit[column].width;
     size_t space = shown->columns < width ? width - shown->columns : 0;
-    bool left = table->columns[column].left || column == table->flexible;
+    bool left = table->columns[column]->left || column == table->flexible;
 
     if (!first)
         put_spaces(table->out, 2);
@@ -97,8 +97,8 @@ static struct shown shown_name(const struct report_table *table, size_t column,
 static bool is_share(const struct report_table *table, size_t column,
                      const struct report_cell *cell)
 {
-    return table->columns[column].share && !cell->absent &&
-           table->columns[column].kind == REPORT_CELL_PERCENT;
+    return table->columns[column]->share && !cell->absent &&
+           table->columns[column]->kind == REPORT_CELL_PERCENT;
 }
 
 /* A share prints as 0.00 %; of a time beside one, nothing is nothing. */
@@ -114,9 +114,9 @@ bool report_is_nothing(const struct report_table *table, const struct report_cel
     bool any = false;
 
     for (size_t i = 0; i < table->count; i++) {
-        if (!table->columns[i].share)
+        if (!table->columns[i]->share)
             continue;
-        if (cells[i].absent || !is_none(&table->columns[i], &cells[i]))
+        if (cells[i].absent || !is_none(table->columns[i], &cells[i]))
             return false;
         any = true;
     }
@@ -143,7 +143,7 @@ static enum report_tone tone_of(const struct report_table *table, size_t column,
 {
     if (is_share(table, column, cell) && cell->real >= MUCH)
         return REPORT_TONE_STRONG;
-    if (table->columns[column].kind == REPORT_CELL_TEXT && !cell->absent &&
+    if (table->columns[column]->kind == REPORT_CELL_TEXT && !cell->absent &&
         column != table->flexible)
         return report_tone_of_word(cell->text, cell->text_bytes);
     return max < LITTLE ? REPORT_TONE_QUIET : REPORT_TONE_PLAIN;
@@ -173,7 +173,7 @@ static size_t excess_of(const struct report_table *table, const struct report_ce
     for (size_t i = 0; i < table->count; i++) {
         struct shown shown;
 
-        if (is_hidden(table, i) || table->columns[i].kind == REPORT_CELL_TEXT)
+        if (is_hidden(table, i) || table->columns[i]->kind == REPORT_CELL_TEXT)
             continue;
         shown = shown_number(table, i, &cells[i], buffer);
         if (shown.columns > table->fit[i].width)
@@ -190,7 +190,7 @@ void report_fitted_row(struct report_table *table, const struct report_cell *cel
     bool first = true;
 
     for (size_t i = 0; i < table->count; i++) {
-        enum report_kind kind = table->columns[i].kind;
+        enum report_kind kind = table->columns[i]->kind;
         struct shown shown;
 
         if (kind == REPORT_CELL_GROUP)
@@ -214,7 +214,7 @@ static void put_line(struct report_table *table, bool units)
     bool first = true;
 
     for (size_t i = 0; i < table->count; i++) {
-        const char *title = units ? report_unit_name(table, i) : table->columns[i].title;
+        const char *title = units ? report_unit_name(table, i) : report_title(table->columns[i]);
         struct shown shown = shown_text(title, strlen(title));
         char buffer[REPORT_SHORTENED_BYTES];
 
@@ -235,4 +235,174 @@ void report_fitted_header(struct report_table *table)
     put_line(table, false);
     if (report_has_unit_row(table))
         put_line(table, true);
+}
+
+/* ---- Which columns fit, and how wide they are ---- */
+
+#define GAP              2  /* spaces between columns */
+#define OTHER_NAME_WIDTH 24 /* of a column of text that is not the table's column of names */
+#define MIN_WIDTH        4
+
+/* Columns of the terminal that a cell takes. */
+static size_t columns_of_cell(const struct report_table *table, size_t column,
+                              const struct report_cell *cell)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+
+    if (cell->absent)
+        return 1;
+    if (table->columns[column]->kind == REPORT_CELL_TEXT)
+        return report_columns_of(cell->text, cell->text_bytes);
+    return strlen(report_print_in_unit(table, column, cell, buffer));
+}
+
+void report_measure_cell(struct report_table *table, size_t column, const struct report_cell *cell)
+{
+    size_t width = columns_of_cell(table, column, cell);
+
+    if (width > table->fit[column].measured)
+        table->fit[column].measured = (uint32_t)width;
+}
+
+static size_t width_of_title(const struct report_table *table, size_t column)
+{
+    const char *title = report_title(table->columns[column]);
+    size_t width = report_columns_of(title, strlen(title));
+    size_t unit = report_has_unit_row(table) ? strlen(report_unit_name(table, column)) : 0;
+
+    return unit > width ? unit : width;
+}
+
+/* Widths at which nothing is shortened. Groups stand in lines of their own. */
+static void measure_rows(struct report_table *table, struct report_kept *const *rows, size_t count)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct report_column *column = table->columns[i];
+        size_t width = width_of_title(table, i);
+
+        if (column->kind == REPORT_CELL_GROUP) {
+            table->hidden |= UINT64_C(1) << i;
+            continue;
+        }
+        for (size_t row = 0; row < count; row++)
+            report_measure_cell(table, i, &rows[row]->cells[i]);
+        if (table->fit[i].measured > width)
+            width = table->fit[i].measured;
+        if (column->cut && width > column->width)
+            width = column->width;
+        table->fit[i].width = (uint32_t)width;
+    }
+}
+
+/* The column that is marked, else the last column if it is text, else the widest one of text. */
+static size_t find_flexible(const struct report_table *table)
+{
+    size_t found = table->count;
+
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->columns[i]->name)
+            return i;
+        if (table->columns[i]->kind != REPORT_CELL_TEXT)
+            continue;
+        if (found == table->count || i + 1 == table->count ||
+            table->fit[i].width > table->fit[found].width)
+            found = i;
+    }
+    return found;
+}
+
+/* Of the line, with one column at another width. */
+static size_t width_with(const struct report_table *table, size_t flexible_width)
+{
+    size_t total = 0;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < table->count; i++) {
+        if (is_hidden(table, i))
+            continue;
+        total += i == table->flexible ? flexible_width : table->fit[i].width;
+        shown++;
+    }
+    return shown ? total + GAP * (shown - 1) : 0;
+}
+
+static void shrink_other_names(struct report_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        size_t min = strlen(report_title(table->columns[i]));
+
+        if (min < OTHER_NAME_WIDTH)
+            min = OTHER_NAME_WIDTH;
+        if (i != table->flexible && table->columns[i]->kind == REPORT_CELL_TEXT &&
+            table->fit[i].width > min)
+            table->fit[i].width = (uint32_t)min;
+    }
+}
+
+/* The shown column to leave out next; `count` if only one number and the names are left. */
+static size_t next_to_drop(const struct report_table *table)
+{
+    size_t found = table->count;
+    size_t others = 0;
+
+    for (size_t i = 0; i < table->count; i++) {
+        if (is_hidden(table, i) || i == table->flexible)
+            continue;
+        others++;
+        if (found == table->count || table->columns[i]->drop >= table->columns[found]->drop)
+            found = i;
+    }
+    return others > 1 ? found : table->count;
+}
+
+static void drop_columns(struct report_table *table, size_t min)
+{
+    while (width_with(table, min) > table->view->width) {
+        size_t drop = next_to_drop(table);
+
+        if (drop == table->count)
+            break;
+        table->hidden |= UINT64_C(1) << drop;
+        report_titles_add(&table->view->left_out, report_title(table->columns[drop]));
+    }
+}
+
+/* What names keep before columns are left out: two fifths of the line, on a narrow one half. */
+static size_t min_of_names(const struct report_table *table)
+{
+    size_t width = table->view->width;
+    size_t min = width < 60 ? width / 2 : width * 2 / 5;
+
+    if (table->flexible == table->count)
+        return 0;
+    return table->fit[table->flexible].width < min ? table->fit[table->flexible].width : min;
+}
+
+static void fit_names(struct report_table *table)
+{
+    size_t flexible = table->flexible;
+    size_t rest = width_with(table, 0);
+    size_t width = table->view->width;
+    size_t room = width > rest + MIN_WIDTH ? width - rest : MIN_WIDTH;
+
+    if (flexible < table->count && table->fit[flexible].width > room)
+        table->fit[flexible].width = (uint32_t)room;
+}
+
+void report_fit(struct report_table *table, struct report_kept *const *rows, size_t count)
+{
+    table->hidden = 0;
+    measure_rows(table, rows, count);
+    table->flexible = find_flexible(table);
+    if (table->view->width) {
+        size_t natural = table->flexible < table->count ? table->fit[table->flexible].width : 0;
+
+        if (width_with(table, natural) > table->view->width)
+            shrink_other_names(table);
+        drop_columns(table, min_of_names(table));
+        fit_names(table);
+    } else if (table->view->name_width && table->flexible < table->count &&
+               table->fit[table->flexible].width > table->view->name_width) {
+        table->fit[table->flexible].width = table->view->name_width;
+    }
 }
