@@ -1,89 +1,153 @@
-/* Prints the iterations one by one: in text the parts of a latency, in CSV everything. */
-#include "reports/common/summary_table.h"
+/* The iterations one by one: in text the parts of a latency, elsewhere everything; and their rows
+ * as arrays, which the page uses.
+ */
 #include "reports/iterations/print.h"
 
 #include "base/poison.h"
 
-static const struct report_column text_columns[] = {
-    {.title = "No.", .kind = REPORT_CELL_ID, .width = 5},
-    {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8, .moment = true, .drop = 2},
-    {.title = "Latency", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "GPU busy", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Kernels", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "HtoD", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "DtoH", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Others", .kind = REPORT_CELL_TIME, .width = 8, .drop = 3},
-    {.title = "Launch", .kind = REPORT_CELL_TIME, .width = 8}, /* idle, by cause */
-    {.title = "Queued", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "CopyWait", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "HostWait", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "SyncWait", .kind = REPORT_CELL_TIME, .width = 8},
+struct shown_iteration {
+    uint64_t number; /* from 1 on */
+    const struct iteration *iteration;
+    const uint64_t *values; /* by quantity */
 };
 
-/* Of the columns from the third on. */
-static const enum iteration_quantity text_quantities[] = {
-    ITERATION_LATENCY,   ITERATION_BUSY,      ITERATION_KERNEL,      ITERATION_HTOD,
-    ITERATION_DTOH,      ITERATION_OTHERS,    ITERATION_IDLE_LAUNCH, ITERATION_IDLE_QUEUED,
-    ITERATION_IDLE_COPY, ITERATION_IDLE_HOST, ITERATION_IDLE_SYNC,
-};
+#define OF(member)  THROUGH(struct shown_iteration, iteration, member)
+#define MAX_COLUMNS (ITERATION_QUANTITIES + 8)
+#define NOT_JSON    (REPORT_IN_TEXT | REPORT_IN_CSV | REPORT_IN_SHEET)
 
-#define TEXT_COLUMNS (sizeof text_columns / sizeof *text_columns)
-#define CSV_COLUMNS  (ITERATION_QUANTITIES + 3)
-
-static void csv_columns(struct report_column *columns)
+static struct report_cell begin_cell(const void *at, struct report_table *table)
 {
-    columns[0] = (struct report_column){.title = "No.", .key = "iteration", .kind = REPORT_CELL_ID};
-    columns[1] = (struct report_column){.title = "Begin", .kind = REPORT_CELL_TIME};
-    for (int i = 0; i < ITERATION_QUANTITIES; i++) {
-        enum report_kind kind = i < ITERATION_TIMES ? REPORT_CELL_TIME : REPORT_CELL_COUNT;
+    const struct iterations_report *report = table->of;
 
-        columns[i + 2] =
-            (struct report_column){.title = iteration_quantity_name((enum iteration_quantity)i),
-                                   .key = iteration_quantity_key((enum iteration_quantity)i),
-                                   .kind = kind};
-    }
-    columns[CSV_COLUMNS - 1] =
-        (struct report_column){.title = "Pipelined", .kind = REPORT_CELL_BOOL};
+    return report_number_cell(((const struct shown_iteration *)at)->iteration->begin -
+                              report->summary->begin);
 }
 
-static void each_iteration_row(struct report_table *table, const struct iterations_report *report,
-                               void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell thread_cell(const void *at, struct report_table *table)
 {
-    bool text = table->format == REPORT_TEXT;
+    const struct iterations_report *report = table->of;
+    uint32_t thread = ((const struct shown_iteration *)at)->iteration->thread;
+
+    return thread == DEPS_NONE ? report_absent_cell()
+                               : report_number_cell(report->deps->lanes[thread].id);
+}
+
+/* The column's `index` is the quantity. */
+static struct report_cell value_cell(const void *at, struct report_table *table)
+{
+    unsigned quantity = table->column->index;
+
+    return report_number_if(iterations_is_known(table->of, (enum iteration_quantity)quantity),
+                            ((const struct shown_iteration *)at)->values[quantity]);
+}
+
+#define QUANTITY(title, which, ...)                                                                \
+    COLUMN(title, NULL, TIME, 8, .cell = value_cell, .index = ITERATION_##which, __VA_ARGS__)
+
+static const struct report_column text_columns[] = {
+    COLUMN("No.", NULL, ID, 5, MEMBER(struct shown_iteration, number)),
+    COLUMN("Begin", NULL, TIME, 8, .cell = begin_cell, .moment = true, .drop = 2),
+    QUANTITY("Latency", LATENCY),
+    QUANTITY("GPU busy", BUSY),
+    QUANTITY("Kernels", KERNEL),
+    QUANTITY("HtoD", HTOD),
+    QUANTITY("DtoH", DTOH),
+    QUANTITY("Others", OTHERS, .drop = 3),
+    QUANTITY("Launch", IDLE_LAUNCH), /* idle, by cause */
+    QUANTITY("Queued", IDLE_QUEUED),
+    QUANTITY("CopyWait", IDLE_COPY, .drop = 1),
+    QUANTITY("HostWait", IDLE_HOST),
+    QUANTITY("SyncWait", IDLE_SYNC),
+};
+
+/* Those of scripts: the quantities come between the begin and, in CSV, the last column. */
+static const struct report_column first_columns[] = {
+    COLUMN("No.", "iteration", ID, 0, MEMBER(struct shown_iteration, number)),
+    COLUMN("Begin", NULL, TIME, 0, .cell = begin_cell),
+    COLUMN(NULL, "thread", ID, 0, .cell = thread_cell, .formats = REPORT_IN_JSON),
+    COLUMN(NULL, "begin_ns", ID, 0, OF(begin), .formats = REPORT_IN_JSON),
+    COLUMN(NULL, "host_end_ns", ID, 0, OF(host_end), .formats = REPORT_IN_JSON),
+    COLUMN(NULL, "end_ns", ID, 0, OF(end), .formats = REPORT_IN_JSON),
+    COLUMN(NULL, "pipelined", BOOL, 0, OF(pipelined), .formats = REPORT_IN_JSON),
+};
+static const struct report_column last_column =
+    COLUMN("Pipelined", NULL, BOOL, 0, OF(pipelined), .formats = NOT_JSON);
+
+static struct report_layout choose_columns(const struct iterations_report *report, bool text,
+                                           struct report_column columns[MAX_COLUMNS])
+{
+    size_t count = 0;
+
+    if (text)
+        return (struct report_layout){REPORT_COLUMNS(text_columns), .of = report,
+                                      .measuring = REPORT_FIT_UNITS};
+    for (size_t i = 0; i < sizeof first_columns / sizeof *first_columns; i++)
+        columns[count++] = first_columns[i];
+    for (unsigned i = 0; i < ITERATION_QUANTITIES; i++) {
+        columns[count++] = (struct report_column){
+            .title = iteration_quantity_name((enum iteration_quantity)i),
+            .key = iteration_quantity_key((enum iteration_quantity)i),
+            .kind = i < ITERATION_TIMES ? REPORT_CELL_TIME : REPORT_CELL_COUNT,
+            .cell = value_cell,
+            .index = i,
+        };
+    }
+    columns[count++] = last_column;
+    return (struct report_layout){
+        .columns = columns, .count = count, .of = report, .measuring = REPORT_FIT_UNITS};
+}
+
+static struct shown_iteration shown_of(const struct iterations_report *report, size_t index)
+{
+    return (struct shown_iteration){index + 1, &report->iterations->items[index],
+                                    report->measures[index].values};
+}
+
+static void each_iteration(struct report_table *table, report_take *take)
+{
+    const struct iterations_report *report = table->of;
 
     for (size_t i = 0; i < report->iterations->count; i++) {
-        const struct iteration *iteration = &report->iterations->items[i];
-        const uint64_t *values = report->measures[i].values;
-        struct report_cell cells[CSV_COLUMNS];
+        const struct shown_iteration shown = shown_of(report, i);
 
-        if (report->one && report->one != i + 1)
-            continue;
-        cells[0] = report_number_cell(i + 1);
-        cells[1] = report_number_cell(iteration->begin - report->summary->begin);
-        for (size_t at = 2; at < (text ? TEXT_COLUMNS : CSV_COLUMNS - 1); at++) {
-            enum iteration_quantity quantity =
-                text ? text_quantities[at - 2] : (enum iteration_quantity)(at - 2);
-
-            cells[at] = iterations_is_known(report, quantity) ? report_number_cell(values[quantity])
-                                                              : report_absent_cell();
-        }
-        if (!text)
-            cells[CSV_COLUMNS - 1] = report_number_cell(iteration->pipelined);
-        take(table, cells);
+        if (!report->one || report->one == i + 1)
+            take(table, &shown);
     }
 }
 
 void print_iterations_each(const struct report_out *out, const struct iterations_report *report)
 {
-    bool text = out->format == REPORT_TEXT;
-    struct report_column columns[CSV_COLUMNS];
-    struct report_table table;
+    struct report_column columns[MAX_COLUMNS];
+    const struct report_layout layout = choose_columns(report, out->format == REPORT_TEXT, columns);
 
-    csv_columns(columns);
-    report_begin(&table, out, text ? text_columns : columns, text ? TEXT_COLUMNS : CSV_COLUMNS);
-    if (summary_needs_measure(out))
-        each_iteration_row(&table, report, report_measure);
-    report_header(&table);
-    each_iteration_row(&table, report, report_row);
-    report_end(&table);
+    report_print(out, &layout, each_iteration);
+}
+
+void json_iterations_each(struct json_writer *json, const struct iterations_report *report)
+{
+    struct report_column columns[MAX_COLUMNS];
+    const struct report_layout layout = choose_columns(report, false, columns);
+
+    report_json_print(json, "iterations", &layout, each_iteration);
+}
+
+void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t max)
+{
+    size_t count = report->iterations->count < max ? report->iterations->count : max;
+    struct report_column columns[MAX_COLUMNS];
+    const struct report_layout layout = choose_columns(report, false, columns);
+    struct report_table table;
+    struct json_writer json;
+
+    json_open_document(&json, out, 2);
+    report_open_json(&table, &json, &layout);
+    report_json_keys(&table, "columns");
+    json_key_array(&json, "rows");
+    for (size_t i = 0; i < count; i++) {
+        const struct shown_iteration shown = shown_of(report, i);
+
+        report_json_values(&table, &shown);
+    }
+    json_close_array(&json);
+    json_close_document(&json);
 }

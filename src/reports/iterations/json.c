@@ -1,8 +1,4 @@
-/* The JSON document about iterations, and the columns of the iterations one by one that the page
- * uses.
- */
-#include <string.h>
-
+/* The JSON document about iterations. */
 #include "profile/ranges.h"
 #include "reports/common/headline.h"
 #include "reports/common/quality.h"
@@ -59,79 +55,6 @@ static void json_statistics(struct json_writer *json, const struct iterations_re
     json_close_object(json);
 }
 
-/* ---- One by one ---- */
-
-#define OWN_FACTS  6
-#define EACH_FACTS (OWN_FACTS + ITERATION_QUANTITIES)
-
-/* Fills in the facts of an iteration. If there is no iteration, only the keys are meaningful. */
-static void fill_facts(struct json_fact facts[EACH_FACTS], const struct iterations_report *report,
-                       size_t index)
-{
-    static const struct iteration no_iteration = {.thread = DEPS_NONE};
-    static const struct iteration_measures no_measures;
-    bool there = index < report->iterations->count;
-    const struct iteration *iteration = there ? &report->iterations->items[index] : &no_iteration;
-    const uint64_t *values = there ? report->measures[index].values : no_measures.values;
-    const struct json_fact own[OWN_FACTS] = {
-        FACT("iteration", index + 1),
-        FACT_IF("thread", iteration->thread != DEPS_NONE,
-                report->deps->lanes[iteration->thread].id),
-        FACT("begin_ns", iteration->begin),
-        FACT("host_end_ns", iteration->host_end),
-        FACT("end_ns", iteration->end),
-        FACT("pipelined", iteration->pipelined),
-    };
-
-    memcpy(facts, own, sizeof own);
-    for (int i = 0; i < ITERATION_QUANTITIES; i++) {
-        enum iteration_quantity quantity = (enum iteration_quantity)i;
-
-        facts[OWN_FACTS + i] = FACT_IF(iteration_quantity_key(quantity),
-                                       iterations_is_known(report, quantity), values[i]);
-    }
-}
-
-static void json_each(struct json_writer *json, const struct iterations_report *report)
-{
-    struct json_fact facts[EACH_FACTS];
-
-    json_key_array(json, "iterations");
-    for (size_t i = 0; i < report->iterations->count; i++) {
-        if (report->one && report->one != i + 1)
-            continue;
-        fill_facts(facts, report, i);
-        json_open_object(json);
-        json_facts(json, facts, EACH_FACTS);
-        json_close_object(json);
-    }
-    json_close_array(json);
-}
-
-void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t max)
-{
-    size_t count = report->iterations->count < max ? report->iterations->count : max;
-    struct json_fact facts[EACH_FACTS];
-    struct json_writer json;
-
-    fill_facts(facts, report, 0);
-    json_open_document(&json, out, JSON_LINES);
-    json_key_array(&json, "columns");
-    for (int i = 0; i < EACH_FACTS; i++)
-        json_text(&json, facts[i].key);
-    json_close_array(&json);
-    json_key_array(&json, "rows");
-    for (size_t i = 0; i < count; i++) {
-        fill_facts(facts, report, i);
-        json_open_array(&json);
-        for (int at = 0; at < EACH_FACTS; at++)
-            json_value(&json, &facts[at]);
-        json_close_array(&json);
-    }
-    json_close_array(&json);
-    json_close_document(&json);
-}
-
 /* ---- The document ---- */
 
 void print_iterations_json(FILE *out, const struct iterations_report *report)
@@ -159,6 +82,6 @@ void print_iterations_json(FILE *out, const struct iterations_report *report)
     json_iterations_threads(&json, report);
     json_host_code(&json, &host);
     if (report->each)
-        json_each(&json, report);
+        json_iterations_each(&json, report);
     json_close_document(&json);
 }

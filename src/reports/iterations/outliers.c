@@ -3,28 +3,12 @@
 
 #include "base/text/units.h"
 #include "reports/common/quality.h"
-#include "reports/common/summary_table.h"
 #include "reports/counters/counters.h"
 #include "reports/iterations/print.h"
 
 #include "base/poison.h"
 
-/* The last three are there in text if clocks were sampled. */
-static const struct report_column outlier_columns[] = {
-    {.title = "Iteration", .kind = REPORT_CELL_ID, .width = 9},
-    {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8, .moment = true},
-    {.title = "Latency", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "More by", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Most of it", .key = "grew", .kind = REPORT_CELL_TEXT, .width = 20},
-    {.title = "By", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Clock", .key = "clock_percent", .kind = REPORT_CELL_PERCENT, .width = 7},
-    {.title = "Power", .key = "power_capped_percent", .kind = REPORT_CELL_PERCENT, .width = 7},
-    {.title = "Heat", .key = "too_hot_percent", .kind = REPORT_CELL_PERCENT, .width = 7},
-};
-
-#define OUTLIER_COLUMNS (sizeof outlier_columns / sizeof *outlier_columns)
-#define CLOCK_COLUMNS   3
-#define OUTLIERS_SHOWN  10
+#define OUTLIERS_SHOWN 10
 
 static const struct counters_clocks unknown_clocks = {(double)NAN, (double)NAN, (double)NAN,
                                                       (double)NAN, (double)NAN};
@@ -35,36 +19,78 @@ static const struct counters_clocks *clocks_of(const struct iterations_report *r
     return report->clocks ? &report->clocks[outlier->iteration] : &unknown_clocks;
 }
 
-static struct report_cell percent_cell(double percent)
+struct shown_outlier {
+    uint64_t number;         /* of the iteration, from 1 on */
+    uint64_t begin, latency; /* ns; the begin of the recorder's clock */
+    const struct iteration_outlier *outlier;
+    bool is_known; /* what grew */
+    const struct counters_clocks *clocks;
+};
+
+#define OF(member)    MEMBER(struct shown_outlier, member)
+#define CLOCK(member) THROUGH(struct shown_outlier, clocks, member)
+#define NOT_JSON      (REPORT_IN_TEXT | REPORT_IN_CSV | REPORT_IN_SHEET)
+#define IF_CLOCKS     1u /* the layout's `there` */
+#define IF_KNOWN      WHEN(struct shown_outlier, is_known)
+
+static struct report_cell begin_cell(const void *at, struct report_table *table)
 {
-    return isnan(percent) ? report_absent_cell() : report_real_cell(percent);
+    const struct iterations_report *report = table->of;
+
+    return report_number_cell(((const struct shown_outlier *)at)->begin - report->summary->begin);
 }
 
-static void each_outlier(struct report_table *table, const struct iterations_report *report,
-                         size_t count,
-                         void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell more_cell(const void *at, struct report_table *table)
 {
-    const struct iterations_summary *summary = report->summary;
-    uint64_t usual = summary->statistics[ITERATION_LATENCY].p50;
+    const struct iterations_report *report = table->of;
 
+    return report_number_cell(((const struct shown_outlier *)at)->latency -
+                              report->summary->statistics[ITERATION_LATENCY].p50);
+}
+
+static struct report_cell grew_cell(const void *at, struct report_table *table)
+{
+    enum iteration_quantity grew = ((const struct shown_outlier *)at)->outlier->grew;
+
+    return report_text_cell(table->json ? iteration_quantity_key(grew)
+                                        : iteration_quantity_name(grew));
+}
+
+static const struct report_column outlier_columns[] = {
+    COLUMN("Iteration", "iteration", ID, 9, OF(number)),
+    COLUMN("Begin", NULL, TIME, 8, .cell = begin_cell, .moment = true),
+    COLUMN(NULL, "begin_ns", TIME, 8, OF(begin), .formats = REPORT_IN_JSON),
+    COLUMN("Latency", "latency_ns", TIME, 8, OF(latency)),
+    COLUMN("More by", NULL, TIME, 8, .cell = more_cell),
+    COLUMN("Most of it", "grew", TEXT, 20, .cell = grew_cell, IF_KNOWN),
+    COLUMN("By", NULL, TIME, 8, THROUGH(struct shown_outlier, outlier, by), IF_KNOWN,
+           .formats = NOT_JSON),
+    COLUMN(NULL, "by_ns", TIME, 8, THROUGH(struct shown_outlier, outlier, by),
+           .formats = REPORT_IN_JSON),
+    COLUMN("Clock", "clock_percent", PERCENT, 7, CLOCK(percent), .needs = IF_CLOCKS),
+    COLUMN("Power", "power_capped_percent", PERCENT, 7, CLOCK(power_capped), .needs = IF_CLOCKS),
+    COLUMN("Heat", "too_hot_percent", PERCENT, 7, CLOCK(too_hot), .needs = IF_CLOCKS),
+};
+
+/* Text shows the first ones, and clocks if they were sampled. */
+static void each_outlier(struct report_table *table, report_take *take)
+{
+    const struct iterations_report *report = table->of;
+    size_t count = report->summary->outlier_count;
+
+    if (table->format == REPORT_TEXT && count > OUTLIERS_SHOWN)
+        count = OUTLIERS_SHOWN;
     for (size_t i = 0; i < count; i++) {
-        const struct iteration_outlier *outlier = &summary->outliers[i];
-        const struct iteration *iteration = &report->iterations->items[outlier->iteration];
-        const struct counters_clocks *clocks = clocks_of(report, outlier);
-        uint64_t latency = report->measures[outlier->iteration].values[ITERATION_LATENCY];
-        bool known = outlier->by != 0 && iterations_is_known(report, outlier->grew);
-        struct report_cell cells[OUTLIER_COLUMNS] = {
-            report_number_cell((uint64_t)outlier->iteration + 1),
-            report_number_cell(iteration->begin - summary->begin),
-            report_number_cell(latency),
-            report_number_cell(latency - usual),
-            known ? report_text_cell(iteration_quantity_name(outlier->grew)) : report_absent_cell(),
-            known ? report_number_cell(outlier->by) : report_absent_cell(),
-            percent_cell(clocks->percent),
-            percent_cell(clocks->power_capped),
-            percent_cell(clocks->too_hot),
-        };
-        take(table, cells);
+        const struct iteration_outlier *outlier = &report->summary->outliers[i];
+
+        take(table, &(struct shown_outlier){
+                        .number = (uint64_t)outlier->iteration + 1,
+                        .begin = report->iterations->items[outlier->iteration].begin,
+                        .latency = report->measures[outlier->iteration].values[ITERATION_LATENCY],
+                        .outlier = outlier,
+                        .is_known = outlier->by && iterations_is_known(report, outlier->grew),
+                        .clocks = clocks_of(report, outlier),
+                    });
     }
 }
 
@@ -117,48 +143,27 @@ void print_iterations_outliers(const struct report_out *out, const struct iterat
 {
     const struct iterations_summary *summary = report->summary;
     bool cut = out->format == REPORT_TEXT && summary->outlier_count > OUTLIERS_SHOWN;
-    bool plain = out->format == REPORT_TEXT && !report->clocks;
-    size_t count = cut ? OUTLIERS_SHOWN : summary->outlier_count;
-    struct report_table table;
+    const struct report_layout layout = {
+        REPORT_COLUMNS(outlier_columns),
+        .of = report,
+        .name = "outliers",
+        .there = out->format != REPORT_TEXT || report->clocks ? IF_CLOCKS : 0,
+        .measuring = REPORT_FIT_UNITS,
+    };
 
     if (!summary->outlier_count && report_has_titles(out))
         return;
     if (report_has_titles(out))
         print_outliers_title(out, report, cut);
-    report_begin(&table, out, outlier_columns, OUTLIER_COLUMNS - (plain ? CLOCK_COLUMNS : 0));
-    table.name = "outliers";
-    if (summary_needs_measure(out))
-        each_outlier(&table, report, count, report_measure);
-    report_header(&table);
-    each_outlier(&table, report, count, report_row);
-    report_end(&table);
+    report_print(out, &layout, each_outlier);
     if (out->format == REPORT_TEXT && report->clocks)
         print_low_clocks(out, report);
 }
 
-static struct json_fact percent_fact(const char *key, double percent)
-{
-    return FACT_IF(key, !isnan(percent), percent);
-}
-
 void json_iterations_outliers(struct json_writer *json, const struct iterations_report *report)
 {
-    const struct iterations_summary *summary = report->summary;
-
-    json_key_array(json, "outliers");
-    for (size_t i = 0; i < summary->outlier_count; i++) {
-        const struct iteration_outlier *outlier = &summary->outliers[i];
-        const struct counters_clocks *clocks = clocks_of(report, outlier);
-        uint32_t at = outlier->iteration;
-
-        JSON_OBJECT(json, FACT("iteration", (uint64_t)at + 1),
-                    FACT("begin_ns", report->iterations->items[at].begin),
-                    FACT("latency_ns", report->measures[at].values[ITERATION_LATENCY]),
-                    FACT_IF("grew", outlier->by && iterations_is_known(report, outlier->grew),
-                            iteration_quantity_key(outlier->grew)),
-                    FACT("by_ns", outlier->by), percent_fact("clock_percent", clocks->percent),
-                    percent_fact("power_capped_percent", clocks->power_capped),
-                    percent_fact("too_hot_percent", clocks->too_hot));
-    }
-    json_close_array(json);
+    report_json_print(
+        json, "outliers",
+        &(struct report_layout){REPORT_COLUMNS(outlier_columns), .of = report, .there = IF_CLOCKS},
+        each_outlier);
 }

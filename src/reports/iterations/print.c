@@ -11,7 +11,6 @@
 #include "reports/common/headline.h"
 #include "reports/common/quality.h"
 #include "reports/common/recording_cost.h"
-#include "reports/common/summary_table.h"
 
 #include "base/poison.h"
 
@@ -164,34 +163,6 @@ static void print_head_lines(const struct report_out *out, const struct iteratio
 
 /* ---- The tables of statistics ---- */
 
-static const struct report_column time_columns[] = {
-    {.title = "Time", .key = "quantity", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
-    {.title = "Share", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
-    {.title = "Mean", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Std", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 6},
-    {.title = "Min", .kind = REPORT_CELL_TIME, .width = 8, .drop = 4},
-    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P90", .kind = REPORT_CELL_TIME, .width = 8, .drop = 3},
-    {.title = "P95", .kind = REPORT_CELL_TIME, .width = 8, .drop = 5},
-    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Max", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
-};
-
-static const struct report_column count_columns[] = {
-    {.title = "Count", .key = "quantity", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
-    {.title = "Mean", .kind = REPORT_CELL_REAL, .width = 17},
-    {.title = "Std", .kind = REPORT_CELL_REAL, .width = 8, .drop = 6},
-    {.title = "Min", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 4},
-    {.title = "P50", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "P90", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 3},
-    {.title = "P95", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 5},
-    {.title = "P99", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "Max", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 2},
-};
-
-#define TIME_COLUMNS  (sizeof time_columns / sizeof *time_columns)
-#define COUNT_COLUMNS (sizeof count_columns / sizeof *count_columns)
-
 /* How far the name of a quantity is indented: by one step for each quantity that it is part of. */
 static unsigned depth_of(enum iteration_quantity quantity)
 {
@@ -200,6 +171,42 @@ static unsigned depth_of(enum iteration_quantity quantity)
     return quantity > ITERATION_IDLE && quantity < ITERATION_TIMES ? 2 : 0;
 }
 
+#define STATISTIC(title, kind, width, member, ...)                                                 \
+    COLUMN(title, NULL, kind, width, THROUGH(struct shown_quantity, statistics, member),           \
+           __VA_ARGS__)
+#define STATISTICS(mean_kind, mean_width, kind)                                                    \
+    STATISTIC("Mean", mean_kind, mean_width, mean),                                                \
+        STATISTIC("Std", mean_kind, 8, deviation, .drop = 6),                                      \
+        STATISTIC("Min", kind, 8, min, .drop = 4), STATISTIC("P50", kind, 8, p50),                 \
+        STATISTIC("P90", kind, 8, p90, .drop = 3), STATISTIC("P95", kind, 8, p95, .drop = 5),      \
+        STATISTIC("P99", kind, 8, p99), STATISTIC("Max", kind, 8, max, .drop = 2)
+
+struct shown_quantity {
+    enum iteration_quantity quantity;
+    const struct statistics *statistics;
+    double share; /* percent of the mean latency */
+};
+
+static struct report_cell quantity_cell(const void *at, struct report_table *table)
+{
+    const struct shown_quantity *row = at;
+    unsigned depth = table->format == REPORT_TEXT ? depth_of(row->quantity) : 0;
+
+    return report_text_cell(
+        report_say(table, "%*s%s", (int)depth, "", iteration_quantity_name(row->quantity)));
+}
+
+static const struct report_column time_columns[] = {
+    COLUMN("Time", "quantity", TEXT, 25, .cell = quantity_cell, .left = true),
+    COLUMN("Share", NULL, PERCENT, 7, MEMBER(struct shown_quantity, share), .share = true),
+    STATISTICS(MEAN, 8, TIME),
+};
+
+static const struct report_column count_columns[] = {
+    COLUMN("Count", "quantity", TEXT, 25, .cell = quantity_cell, .left = true),
+    STATISTICS(REAL, 17, COUNT),
+};
+
 /* If causes are known, the row for unknown causes is always empty and is left out. */
 static bool is_shown(const struct iterations_report *report, enum iteration_quantity quantity)
 {
@@ -207,59 +214,45 @@ static bool is_shown(const struct iterations_report *report, enum iteration_quan
            (quantity != ITERATION_IDLE_UNKNOWN || report->summary->statistics[quantity].max);
 }
 
-static void statistics_cells(const struct statistics *statistics, struct report_cell *cells)
+static void each_quantity(struct report_table *table, report_take *take,
+                          const struct iterations_report *report, int first, int end)
 {
-    cells[0] = report_real_cell(statistics->mean);
-    cells[1] = report_real_cell(statistics->deviation);
-    cells[2] = report_number_cell(statistics->min);
-    cells[3] = report_number_cell(statistics->p50);
-    cells[4] = report_number_cell(statistics->p90);
-    cells[5] = report_number_cell(statistics->p95);
-    cells[6] = report_number_cell(statistics->p99);
-    cells[7] = report_number_cell(statistics->max);
-}
-
-static void each_quantity(struct report_table *table, const struct iterations_report *report,
-                          bool times,
-                          void (*take)(struct report_table *, const struct report_cell *))
-{
-    const struct iterations_summary *summary = report->summary;
-    int first = times ? 0 : ITERATION_TIMES;
-    int end = times ? ITERATION_TIMES : ITERATION_QUANTITIES;
-    double whole = summary->statistics[ITERATION_LATENCY].mean;
+    const struct statistics *statistics = report->summary->statistics;
+    double whole = statistics[ITERATION_LATENCY].mean;
 
     for (int i = first; i < end; i++) {
-        enum iteration_quantity quantity = (enum iteration_quantity)i;
-        const struct statistics *statistics = &summary->statistics[quantity];
-        unsigned depth = table->format == REPORT_TEXT ? depth_of(quantity) : 0;
-        struct report_cell cells[TIME_COLUMNS];
-        char name[32];
+        double share = whole > 0 ? 100 * statistics[i].mean / whole : 0;
 
-        if (!is_shown(report, quantity))
-            continue;
-        snprintf(name, sizeof name, "%*s%s", (int)depth, "", iteration_quantity_name(quantity));
-        cells[0] = report_text_cell(name);
-        if (times)
-            cells[1] = report_real_cell(whole > 0 ? 100 * statistics->mean / whole : 0);
-        statistics_cells(statistics, &cells[times ? 2 : 1]);
-        take(table, cells);
+        if (is_shown(report, (enum iteration_quantity)i))
+            take(table,
+                 &(struct shown_quantity){(enum iteration_quantity)i, &statistics[i], share});
     }
 }
 
-static void print_statistics(const struct report_out *out, const struct iterations_report *report,
-                             bool times)
+static void each_time(struct report_table *table, report_take *take)
 {
-    struct report_table table;
+    each_quantity(table, take, table->of, 0, ITERATION_TIMES);
+}
 
-    report_begin(&table, out, times ? time_columns : count_columns,
-                 times ? TIME_COLUMNS : COUNT_COLUMNS);
-    table.name = times ? NULL : "counts";
-    if (!times || summary_needs_measure(out))
-        each_quantity(&table, report, times, report_measure);
-    report_header(&table);
-    if (times || !quality_gap(&report->deps->quality))
-        each_quantity(&table, report, times, report_row);
-    report_end(&table);
+static void each_count(struct report_table *table, report_take *take)
+{
+    const struct iterations_report *report = table->of;
+
+    if (take != report_put || !quality_gap(&report->deps->quality))
+        each_quantity(table, take, report, ITERATION_TIMES, ITERATION_QUANTITIES);
+}
+
+static void print_statistics(const struct report_out *out, const struct iterations_report *report)
+{
+    report_print(out,
+                 &(struct report_layout){REPORT_COLUMNS(time_columns), .of = report,
+                                         .measuring = REPORT_FIT_UNITS},
+                 each_time);
+    if (!quality_gap(&report->deps->quality) || out->format == REPORT_CSV)
+        report_print(
+            out,
+            &(struct report_layout){REPORT_COLUMNS(count_columns), .of = report, .name = "counts"},
+            each_count);
 }
 
 /* ---- Notes ---- */
@@ -322,9 +315,7 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
     if (report->each) {
         print_iterations_each(out, report);
     } else {
-        print_statistics(out, report, true);
-        if (!quality_gap(&report->deps->quality) || out->format == REPORT_CSV)
-            print_statistics(out, report, false);
+        print_statistics(out, report);
         print_iterations_outliers(out, report);
         print_iterations_threads(out, report);
         print_host_code(out, &host);

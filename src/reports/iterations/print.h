@@ -52,6 +52,7 @@ void print_iterations_columns(FILE *out, const struct iterations_report *report,
 /* ---- Between the files ---- */
 
 void print_iterations_each(const struct report_out *out, const struct iterations_report *report);
+void json_iterations_each(struct json_writer *json, const struct iterations_report *report);
 void print_iterations_json(FILE *out, const struct iterations_report *report);
 void print_iterations_candidates(const struct report_out *out,
                                  const struct iterations_report *report);

@@ -4,67 +4,66 @@
 #include "reports/iterations/print.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/text/units.h"
 #include "reports/common/quality.h"
-#include "reports/common/summary_table.h"
 
 #include "base/poison.h"
 
-#define BY_BYTES 320
+#define OF(member) MEMBER(struct iterations_candidate, member)
 
-static const struct report_column columns[] = {
-    {.title = "By", .key = "by", .kind = REPORT_CELL_TEXT, .width = 24, .left = true},
-    {.title = "Count", .key = "count", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "Threads", .key = "threads", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "Coverage", .key = "coverage_percent", .kind = REPORT_CELL_PERCENT, .width = 8},
-    {.title = "Regular", .key = "regularity_percent", .kind = REPORT_CELL_PERCENT, .width = 8},
-    {.title = "Score", .key = "score_percent", .kind = REPORT_CELL_PERCENT, .width = 8},
-    {.title = "Chosen", .key = "chosen", .kind = REPORT_CELL_BOOL, .width = 6},
-};
-
-#define COLUMNS (sizeof columns / sizeof *columns)
-
-static const char *by_of(const struct iterations_report *report,
-                         const struct iterations_candidate *candidate, char *text)
+static struct report_cell by_cell(const void *at, struct report_table *table)
 {
+    const struct iterations_report *report = table->of;
+    const struct iterations_candidate *candidate = at;
     const char *key = iterations_way_key(candidate->way);
+    const char *text = key;
 
     if (candidate->way == ITERATIONS_NVTX)
-        snprintf(text, BY_BYTES, "%s:%.200s%s%.80s", key, candidate->name,
-                 candidate->domain ? "@" : "", candidate->domain ? candidate->domain : "");
+        text = report_say(table, "%s:%.200s%s%.80s", key, candidate->name,
+                          candidate->domain ? "@" : "", candidate->domain ? candidate->domain : "");
     else if (candidate->way == ITERATIONS_GRAPH)
-        snprintf(text, BY_BYTES, "%s:%" PRIu64, key, candidate->graph);
+        text = report_say(table, "%s:%" PRIu64, key, candidate->graph);
     else if ((candidate->way == ITERATIONS_SYNCS || candidate->way == ITERATIONS_KERNELS) &&
              candidate->thread != DEPS_NONE)
-        snprintf(text, BY_BYTES, "%s:%" PRIu64, key, report->deps->lanes[candidate->thread].tid);
-    else
-        snprintf(text, BY_BYTES, "%s", key);
-    return text;
+        text = report_say(table, "%s:%" PRIu64, key, report->deps->lanes[candidate->thread].tid);
+    return report_text_cell(text);
 }
 
-static void each_candidate(struct report_table *table, const struct iterations_report *report,
-                           void (*take)(struct report_table *, const struct report_cell *))
+/* The column's value is a share from 0 to 1. */
+static struct report_cell percent_cell(const void *at, struct report_table *table)
 {
-    const struct iterations *found = report->iterations;
+    struct report_cell cell = report_value_cell(at, table);
 
-    for (size_t i = 0; i < found->candidate_count; i++) {
-        const struct iterations_candidate *candidate = &found->candidates[i];
-        char by[BY_BYTES];
-        const struct report_cell cells[COLUMNS] = {
-            report_text_cell(by_of(report, candidate, by)),
-            report_number_cell(candidate->count),
-            report_number_cell(candidate->threads),
-            report_real_cell(100 * candidate->coverage),
-            report_real_cell(100 * candidate->regularity),
-            candidate->score > 0 ? report_real_cell(100 * candidate->score) : report_absent_cell(),
-            report_number_cell(i == found->chosen),
-        };
-
-        take(table, cells);
-    }
+    cell.real *= 100;
+    return cell;
 }
+
+static struct report_cell score_cell(const void *at, struct report_table *table)
+{
+    const struct iterations_candidate *candidate = at;
+
+    (void)table;
+    return report_real_if(candidate->score > 0, 100 * candidate->score);
+}
+
+static struct report_cell chosen_cell(const void *at, struct report_table *table)
+{
+    const struct iterations *found = ((const struct iterations_report *)table->of)->iterations;
+    const struct iterations_candidate *candidate = at;
+
+    return report_number_cell((size_t)(candidate - found->candidates) == found->chosen);
+}
+
+static const struct report_column columns[] = {
+    COLUMN("By", "by", TEXT, 24, .cell = by_cell, .left = true),
+    COLUMN("Count", "count", COUNT, 8, OF(count)),
+    COLUMN("Threads", "threads", COUNT, 7, OF(threads)),
+    COLUMN("Coverage", "coverage_percent", PERCENT, 8, OF(coverage), .cell = percent_cell),
+    COLUMN("Regular", "regularity_percent", PERCENT, 8, OF(regularity), .cell = percent_cell),
+    COLUMN("Score", "score_percent", PERCENT, 8, .cell = score_cell),
+    COLUMN("Chosen", "chosen", BOOL, 6, .cell = chosen_cell),
+};
 
 static void candidates_print_notes(const struct report_out *out,
                                    const struct iterations_report *report)
@@ -91,7 +90,6 @@ void print_iterations_candidates(const struct report_out *out,
                                  const struct iterations_report *report)
 {
     const struct iterations *found = report->iterations;
-    struct report_table table;
 
     if (report_has_titles(out) || !found->candidate_count)
         print_prefix(out, report->trace);
@@ -101,22 +99,17 @@ void print_iterations_candidates(const struct report_out *out,
         fputs("What repeats, and how much of the GPU work it covers:\n", out->file);
     if (!found->candidate_count && out->format == REPORT_TEXT)
         return;
-    report_begin(&table, out, columns, COLUMNS);
-    each_candidate(&table, report, report_measure);
-    report_header(&table);
-    each_candidate(&table, report, report_row);
-    report_end(&table);
+    report_array(out, &(struct report_layout){REPORT_COLUMNS(columns), .of = report},
+                 found->candidates, found->candidate_count, sizeof *found->candidates);
     if (out->format == REPORT_TEXT)
         candidates_print_notes(out, report);
 }
 
 void json_iterations_candidates(struct json_writer *json, const struct iterations_report *report)
 {
-    struct report_table table;
+    const struct iterations *found = report->iterations;
 
-    json_key_array(json, "candidates");
-    report_begin_json(&table, json, columns, COLUMNS);
-    each_candidate(&table, report, report_row);
-    report_end(&table);
-    json_close_array(json);
+    report_json_array(json, "candidates",
+                      &(struct report_layout){REPORT_COLUMNS(columns), .of = report},
+                      found->candidates, found->candidate_count, sizeof *found->candidates);
 }

@@ -3,62 +3,59 @@
 
 #include "base/text/units.h"
 #include "reports/common/quality.h"
-#include "reports/common/summary_table.h"
 
 #include "base/poison.h"
 
 /* In text the busiest ones. */
 #define THREADS_SHOWN 16
 
-static const struct report_column columns[] = {
-    {.title = "Thread", .key = "thread", .kind = REPORT_CELL_ID, .width = 9},
-    {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 12, .left = true},
-    {.title = "Count", .key = "count", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "GPU busy", .key = "busy_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P90", .key = "p90_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P99", .key = "p99_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Max", .key = "max_ns", .kind = REPORT_CELL_TIME, .width = 8},
-};
+#define OF(member) MEMBER(struct iterations_row, member)
 
-#define COLUMNS (sizeof columns / sizeof *columns)
-
-static void each_row(struct report_table *table, const struct iterations_report *report,
-                     size_t count, void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell thread_cell(const void *at, struct report_table *table)
 {
-    const struct deps *deps = report->deps;
+    const struct iterations_report *report = table->of;
+    uint32_t thread = ((const struct iterations_row *)at)->thread;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct iterations_row *row = &report->threads[i];
-        bool known = row->thread != DEPS_NONE;
-        const struct definition_thread *thread =
-            known ? dense_at(&deps->definitions.threads, deps->lanes[row->thread].id) : NULL;
-        const char *name =
-            thread && thread->name ? definitions_text(&deps->definitions, thread->name) : NULL;
-        const struct report_cell cells[COLUMNS] = {
-            known ? report_number_cell(deps->lanes[row->thread].tid) : report_absent_cell(),
-            report_text_cell(name),
-            report_number_cell(row->count),
-            iterations_is_known(report, ITERATION_BUSY) ? report_number_cell(row->busy)
-                                                        : report_absent_cell(),
-            report_real_cell(row->latency.mean),
-            report_number_cell(row->latency.p50),
-            report_number_cell(row->latency.p90),
-            report_number_cell(row->latency.p99),
-            report_number_cell(row->latency.max),
-        };
-
-        take(table, cells);
-    }
+    return thread == DEPS_NONE ? report_absent_cell()
+                               : report_number_cell(report->deps->lanes[thread].tid);
 }
+
+static struct report_cell name_cell(const void *at, struct report_table *table)
+{
+    const struct deps *deps = ((const struct iterations_report *)table->of)->deps;
+    uint32_t lane = ((const struct iterations_row *)at)->thread;
+    const struct definition_thread *thread =
+        lane == DEPS_NONE ? NULL : dense_at(&deps->definitions.threads, deps->lanes[lane].id);
+
+    return report_text_cell(
+        thread && thread->name ? definitions_text(&deps->definitions, thread->name) : NULL);
+}
+
+static struct report_cell busy_cell(const void *at, struct report_table *table)
+{
+    return report_number_if(iterations_is_known(table->of, ITERATION_BUSY),
+                            ((const struct iterations_row *)at)->busy);
+}
+
+static const struct report_column columns[] = {
+    COLUMN("Thread", "thread", ID, 9, .cell = thread_cell),
+    COLUMN("Name", "name", TEXT, 12, .cell = name_cell, .left = true),
+    COLUMN("Count", "count", COUNT, 7, OF(count)),
+    COLUMN("GPU busy", "busy_ns", TIME, 8, .cell = busy_cell),
+    COLUMN("Mean", "mean_ns", MEAN, 8, OF(latency.mean)),
+    COLUMN("P50", "p50_ns", TIME, 8, OF(latency.p50)),
+    COLUMN("P90", "p90_ns", TIME, 8, OF(latency.p90)),
+    COLUMN("P99", "p99_ns", TIME, 8, OF(latency.p99)),
+    COLUMN("Max", "max_ns", TIME, 8, OF(latency.max)),
+};
 
 void print_iterations_threads(const struct report_out *out, const struct iterations_report *report)
 {
     size_t threads = report->iterations->threads;
     bool cut = out->format == REPORT_TEXT && threads > THREADS_SHOWN;
     size_t count = cut ? THREADS_SHOWN : threads;
-    struct report_table table;
+    const struct report_layout layout = {REPORT_COLUMNS(columns), .of = report, .name = "threads",
+                                         .measuring = REPORT_FIT_UNITS};
 
     if (threads < 2 && report_has_titles(out))
         return;
@@ -70,22 +67,12 @@ void print_iterations_threads(const struct report_out *out, const struct iterati
                     mp_count(threads).text);
         fputs(":\n", out->file);
     }
-    report_begin(&table, out, columns, COLUMNS);
-    table.name = "threads";
-    if (summary_needs_measure(out))
-        each_row(&table, report, count, report_measure);
-    report_header(&table);
-    each_row(&table, report, count, report_row);
-    report_end(&table);
+    report_array(out, &layout, report->threads, count, sizeof *report->threads);
 }
 
 void json_iterations_threads(struct json_writer *json, const struct iterations_report *report)
 {
-    struct report_table table;
-
-    json_key_array(json, "by_thread");
-    report_begin_json(&table, json, columns, COLUMNS);
-    each_row(&table, report, report->iterations->threads, report_row);
-    report_end(&table);
-    json_close_array(json);
+    report_json_array(json, "by_thread",
+                      &(struct report_layout){REPORT_COLUMNS(columns), .of = report},
+                      report->threads, report->iterations->threads, sizeof *report->threads);
 }
