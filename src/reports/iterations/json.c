@@ -1,4 +1,4 @@
-/* The JSON document about iterations. */
+/* Writes the JSON document about the iterations of a trace. */
 #include "profile/ranges.h"
 #include "reports/common/headline.h"
 #include "reports/common/quality.h"
