@@ -134,53 +134,6 @@ static void json_rows(struct json_writer *json, const char *key, const char *con
 
 /* ---- Positions ---- */
 
-static void json_place(struct json_writer *json, const struct diff_positions *positions, int side,
-                       uint32_t place)
-{
-    static const char *const keys[DIFF_SIDES][3] = {{"a", "a_ns", "a_name"},
-                                                    {"b", "b_ns", "b_name"}};
-    bool there = place != ALIGN_NONE;
-
-    JSON_FACTS(json, FACT_IF(keys[side][0], there, (uint64_t)place + 1),
-               FACT_IF(keys[side][1], there, positions->sides[side].places[place].ns),
-               FACT_IF(keys[side][2], there, diff_positions_name(positions, side, place)));
-}
-
-static void json_pair(struct json_writer *json, const struct diff_positions *positions,
-                      const struct diff_pair *pair, bool equal)
-{
-    const char *change = equal                               ? "equal"
-                         : pair->place[DIFF_B] == ALIGN_NONE ? "removed"
-                         : pair->place[DIFF_A] == ALIGN_NONE ? "added"
-                                                             : "replaced";
-
-    json_open_object(json);
-    JSON_FACTS(json, FACT("change", change));
-    for (int side = 0; side < DIFF_SIDES; side++)
-        json_place(json, positions, side, pair->place[side]);
-    json_close_object(json);
-}
-
-static void json_pairs(struct json_writer *json, const struct diff_positions *positions, bool all,
-                       size_t max)
-{
-    size_t next = 0;
-    size_t put = 0;
-
-    json_key_array(json, "kernels");
-    for (size_t i = 0; i < positions->count && (!max || put < max); i++) {
-        bool equal = next == positions->change_count || i < positions->changes[next].first;
-
-        if (!equal || all) {
-            json_pair(json, positions, &positions->pairs[i], equal);
-            put++;
-        }
-        if (!equal && i + 1 == positions->changes[next].first + positions->changes[next].count)
-            next++;
-    }
-    json_close_array(json);
-}
-
 static void json_changes(struct json_writer *json, const struct diff_positions *positions)
 {
     json_key_array(json, "changes");
@@ -210,7 +163,7 @@ static void json_positions(struct json_writer *json, const struct diff_report *r
     JSON_FACTS(json, FACT("equal", positions->equal), FACT("replaced", positions->replaced),
                FACT("added", positions->added), FACT("removed", positions->removed));
     json_changes(json, positions);
-    json_pairs(json, positions, report->positions, report->max);
+    json_diff_pairs(json, report);
     json_close_object(json);
 }
 

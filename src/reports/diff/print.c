@@ -8,7 +8,6 @@
 
 #include "base/text/foreign.h"
 #include "base/text/units.h"
-#include "reports/common/summary_table.h"
 
 #include "base/poison.h"
 
@@ -117,36 +116,26 @@ static void print_way(FILE *out, const struct diff *diff)
 
 /* ---- Latency ---- */
 
-static const struct report_column latency_columns[] = {
-    {.title = "Latency", .key = "side", .kind = REPORT_CELL_TEXT, .width = 7, .left = true},
-    {.title = "Runs", .kind = REPORT_CELL_COUNT, .width = 5},
-    {.title = "Iterations", .kind = REPORT_CELL_COUNT, .width = 10},
-    {.title = "Mean", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P90", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
-};
+#define OF(member) MEMBER(struct diff_side, member)
 
-#define LATENCY_COLUMNS (sizeof latency_columns / sizeof *latency_columns)
-
-static void each_side(struct report_table *table, const struct diff *diff,
-                      void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell side_cell(const void *at, struct report_table *table)
 {
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        const struct diff_side *own = &diff->sides[side];
-        const char name[] = {side_names[side], '\0'};
-        const struct report_cell cells[LATENCY_COLUMNS] = {
-            report_text_cell(name),
-            report_number_cell(own->run_count),
-            report_number_cell(own->iterations),
-            report_real_cell(own->latency.mean),
-            report_number_cell(own->latency.p50),
-            report_number_cell(own->latency.p90),
-            report_number_cell(own->latency.p99),
-        };
-        take(table, cells);
-    }
+    const struct diff *diff = table->of;
+
+    return report_text_cell(
+        report_say(table, "%c", side_names[(const struct diff_side *)at - diff->sides]));
 }
+
+static const struct report_column latency_columns[] = {
+    COLUMN("Latency", "side", TEXT, 7, .cell = side_cell, .left = true),
+    COLUMN("Runs", NULL, COUNT, 5, OF(run_count)),
+    COLUMN("Iterations", NULL, COUNT, 10, OF(iterations)),
+    COLUMN("Mean", NULL, MEAN, 8, OF(latency.mean)),
+    COLUMN("P50", NULL, TIME, 8, OF(latency.p50)),
+    COLUMN("P90", NULL, TIME, 8, OF(latency.p90)),
+    COLUMN("P99", NULL, TIME, 8, OF(latency.p99)),
+};
+#undef OF
 
 /* `+4.588us`, `-909ns`, to the digits that the interval allows. */
 static const char *signed_time(double ns, double error, char buffer[MP_FORMATTED_BYTES])
@@ -226,15 +215,10 @@ static void print_samples(FILE *out, const struct diff *diff)
 
 static void print_latency(const struct report_out *out, const struct diff *diff)
 {
-    struct report_table table;
-
-    report_begin(&table, out, latency_columns, LATENCY_COLUMNS);
-    table.name = "latency";
-    if (summary_needs_measure(out))
-        each_side(&table, diff, report_measure);
-    report_header(&table);
-    each_side(&table, diff, report_row);
-    report_end(&table);
+    report_array(out,
+                 &(struct report_layout){REPORT_COLUMNS(latency_columns), .of = diff,
+                                         .name = "latency", .measuring = REPORT_FIT_UNITS},
+                 diff->sides, DIFF_SIDES, sizeof *diff->sides);
     if (!report_has_titles(out))
         return;
     print_shift(out->file, diff);
@@ -257,132 +241,150 @@ static void print_allowed(FILE *out, const struct diff_report *report)
     fprintf(out, LINE "%s by more than %.15g%%%s.\n", verdict, report->allowed, why);
 }
 
-/* ---- Quantities ---- */
+/* ---- Quantities, kernels, layers ---- */
 
-static const struct report_column time_columns[] = {
-    {.title = "Time of an iteration",
-     .key = "quantity",
-     .kind = REPORT_CELL_TEXT,
-     .width = 25,
-     .left = true,
-     .name = true},
-    {.title = "Mean A", .key = "a_mean", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Mean B", .key = "b_mean", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
-    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
-    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9},
+#define OF(member) MEMBER(struct diff_row, member)
+
+/* bits of the layout's `there` */
+#define TIMES   1u
+#define COUNTS  2u
+#define KERNELS 4u
+#define LAYERS  8u
+
+/* Which rows a table has; its `of`. */
+struct chosen_rows {
+    const struct diff_report *report;
+    const struct diff_rows *rows; /* NULL: quantities */
+    int first, end;               /* of quantities */
 };
 
-static const struct report_column count_columns[] = {
-    {.title = "Count of an iteration",
-     .key = "quantity",
-     .kind = REPORT_CELL_TEXT,
-     .width = 25,
-     .left = true,
-     .name = true},
-    {.title = "Mean A", .key = "a_mean", .kind = REPORT_CELL_REAL, .width = 8},
-    {.title = "Mean B", .key = "b_mean", .kind = REPORT_CELL_REAL, .width = 8},
-    {.title = "Difference", .kind = REPORT_CELL_REAL, .width = 13},
-    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
-    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9},
-};
-
-#define QUANTITY_COLUMNS (sizeof time_columns / sizeof *time_columns)
-
-static struct report_cell percent_cell(double part, double whole)
+static struct report_cell of_whole_cell(double part, double whole)
 {
-    return whole > 0 ? report_real_cell(100 * part / whole) : report_absent_cell();
+    return report_real_if(whole > 0, 100 * part / whole);
 }
 
-static struct report_cell change_cell(double ns)
+static struct report_cell percent_cell(const void *at, struct report_table *table)
 {
+    const struct diff_row *row = at;
+
+    (void)table;
+    return of_whole_cell(row->difference, row->mean[DIFF_A]);
+}
+
+static struct report_cell of_iteration_cell(const void *at, struct report_table *table)
+{
+    const struct chosen_rows *chosen = table->of;
+
+    return of_whole_cell(((const struct diff_row *)at)->difference,
+                         chosen->report->diff->sides[DIFF_A].latency.mean);
+}
+
+static struct report_cell difference_cell(const void *at, struct report_table *table)
+{
+    double ns = ((const struct diff_row *)at)->difference;
+
+    (void)table;
     return report_number_cell((uint64_t)llround(fmax(-9e18, fmin(9e18, ns))));
 }
 
-static void each_quantity(struct report_table *table, const struct diff *diff, bool times,
-                          void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell quantity_cell(const void *at, struct report_table *table)
 {
-    int end = times ? ITERATION_TIMES : ITERATION_QUANTITIES;
+    const struct chosen_rows *chosen = table->of;
+    const struct diff_row *rows = chosen->report->diff->quantities.rows;
+
+    return report_text_cell(
+        iteration_quantity_name((enum iteration_quantity)((const struct diff_row *)at - rows)));
+}
+
+static struct report_cell quantity_change_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_text_cell(diff_quantity_change_name(((const struct diff_row *)at)->change));
+}
+
+static struct report_cell change_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_text_cell(diff_change_name(((const struct diff_row *)at)->change));
+}
+
+static const struct report_column quantity_columns[] = {
+    COLUMN("Time of an iteration", "quantity", TEXT, 25, .cell = quantity_cell, .left = true,
+           .name = true, .needs = TIMES),
+    COLUMN("Count of an iteration", "quantity", TEXT, 25, .cell = quantity_cell, .left = true,
+           .name = true, .needs = COUNTS),
+    COLUMN("Mean A", "a_mean", MEAN, 8, OF(mean[DIFF_A]), .needs = TIMES),
+    COLUMN("Mean A", "a_mean", REAL, 8, OF(mean[DIFF_A]), .needs = COUNTS),
+    COLUMN("Mean B", "b_mean", MEAN, 8, OF(mean[DIFF_B]), .needs = TIMES),
+    COLUMN("Mean B", "b_mean", REAL, 8, OF(mean[DIFF_B]), .needs = COUNTS),
+    COLUMN("Difference", NULL, CHANGE, 13, .cell = difference_cell, .needs = TIMES),
+    COLUMN("Difference", NULL, REAL, 13, OF(difference), .needs = COUNTS),
+    COLUMN("Percent", NULL, PERCENT, 9, .cell = percent_cell),
+    COLUMN("Change", NULL, TEXT, 9, .cell = quantity_change_cell),
+};
+
+/* For layers, the count is that of pieces of work. */
+static const struct report_column row_columns[] = {
+    COLUMN("Change", NULL, TEXT, 9, .cell = change_cell, .left = true),
+    COLUMN("Difference", NULL, CHANGE, 13, .cell = difference_cell),
+    COLUMN("Percent", NULL, PERCENT, 9, .cell = percent_cell),
+    COLUMN("Of iter", "of_iteration", PERCENT, 8, .cell = of_iteration_cell, .drop = 2),
+    COLUMN("Calls A", "a_calls", REAL, 7, OF(calls[DIFF_A]), .needs = KERNELS, .drop = 3),
+    COLUMN("Work A", "a_work", REAL, 7, OF(calls[DIFF_A]), .needs = LAYERS, .drop = 3),
+    COLUMN("Calls B", "b_calls", REAL, 7, OF(calls[DIFF_B]), .needs = KERNELS, .drop = 3),
+    COLUMN("Work B", "b_work", REAL, 7, OF(calls[DIFF_B]), .needs = LAYERS, .drop = 3),
+    COLUMN("Time A", "a_mean", MEAN, 8, OF(mean[DIFF_A]), .drop = 1),
+    COLUMN("Time B", "b_mean", MEAN, 8, OF(mean[DIFF_B])),
+    COLUMN("Name", NULL, TEXT, 0, OF(name), .left = true, .needs = KERNELS),
+    COLUMN("Layer", NULL, TEXT, 0, OF(name), .left = true, .needs = LAYERS),
+};
+
+static void each_quantity(struct report_table *table, report_take *take)
+{
+    const struct chosen_rows *chosen = table->of;
+    const struct diff *diff = chosen->report->diff;
     bool whole = !diff_gap(diff);
 
-    for (int i = times ? 0 : ITERATION_TIMES; i < end; i++) {
+    for (int i = chosen->first; i < chosen->end; i++) {
         const struct diff_row *row = &diff->quantities.rows[i];
-        const struct report_cell cells[QUANTITY_COLUMNS] = {
-            report_text_cell(iteration_quantity_name((enum iteration_quantity)i)),
-            report_real_cell(row->mean[DIFF_A]),
-            report_real_cell(row->mean[DIFF_B]),
-            times ? change_cell(row->difference) : report_real_cell(row->difference),
-            percent_cell(row->difference, row->mean[DIFF_A]),
-            report_text_cell(diff_quantity_change_name(row->change)),
-        };
+
         if (!whole && !iteration_quantity_is_of_host((enum iteration_quantity)i))
             continue;
-        if (i == ITERATION_IDLE_UNKNOWN && !(row->mean[DIFF_A] > 0) && !(row->mean[DIFF_B] > 0))
-            continue;
-        take(table, cells);
+        if (i != ITERATION_IDLE_UNKNOWN || row->mean[DIFF_A] > 0 || row->mean[DIFF_B] > 0)
+            take(table, row);
     }
 }
 
-static void print_quantities(const struct report_out *out, const struct diff *diff, bool times)
+static void print_quantities(const struct report_out *out, const struct diff_report *report,
+                             bool times)
 {
-    struct report_table table;
+    const struct chosen_rows chosen = {.report = report,
+                                       .first = times ? 0 : ITERATION_TIMES,
+                                       .end = times ? ITERATION_TIMES : ITERATION_QUANTITIES};
 
-    report_begin(&table, out, times ? time_columns : count_columns, QUANTITY_COLUMNS);
-    table.name = times ? "times" : "counts";
-    if (summary_needs_measure(out))
-        each_quantity(&table, diff, times, report_measure);
-    report_header(&table);
-    each_quantity(&table, diff, times, report_row);
-    report_end(&table);
+    report_print(out,
+                 &(struct report_layout){REPORT_COLUMNS(quantity_columns), .of = &chosen,
+                                         .name = times ? "times" : "counts",
+                                         .there = times ? TIMES : COUNTS,
+                                         .measuring = REPORT_FIT_UNITS},
+                 each_quantity);
 }
 
-/* ---- Kernels, layers ---- */
-
-static const struct report_column row_columns[] = {
-    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
-    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
-    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
-    {.title = "Of iter", .key = "of_iteration", .kind = REPORT_CELL_PERCENT, .width = 8, .drop = 2},
-    {.title = "Calls A", .key = "a_calls", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
-    {.title = "Calls B", .key = "b_calls", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
-    {.title = "Time A", .key = "a_mean", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 1},
-    {.title = "Time B", .key = "b_mean", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
-};
-
-#define ROW_COLUMNS (sizeof row_columns / sizeof *row_columns)
-
-/* For layers, the count is that of pieces of work. */
-static const struct report_column layer_columns[ROW_COLUMNS] = {
-    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
-    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
-    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
-    {.title = "Of iter", .key = "of_iteration", .kind = REPORT_CELL_PERCENT, .width = 8, .drop = 2},
-    {.title = "Work A", .key = "a_work", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
-    {.title = "Work B", .key = "b_work", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
-    {.title = "Time A", .key = "a_mean", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 1},
-    {.title = "Time B", .key = "b_mean", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Layer", .kind = REPORT_CELL_TEXT, .left = true},
-};
-
-static void diff_each_row(struct report_table *table, const struct diff_rows *rows, double usual,
-                          bool all, void (*take)(struct report_table *, const struct report_cell *))
+static bool shows_unchanged(const struct diff_report *report, enum report_format format)
 {
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct diff_row *row = &rows->rows[i];
-        const struct report_cell cells[ROW_COLUMNS] = {
-            report_text_cell(diff_change_name(row->change)),
-            change_cell(row->difference),
-            percent_cell(row->difference, row->mean[DIFF_A]),
-            percent_cell(row->difference, usual),
-            report_real_cell(row->calls[DIFF_A]),
-            report_real_cell(row->calls[DIFF_B]),
-            report_real_cell(row->mean[DIFF_A]),
-            report_real_cell(row->mean[DIFF_B]),
-            report_text_cell(row->name),
-        };
+    return report->all || format == REPORT_CSV;
+}
+
+static void each_row(struct report_table *table, report_take *take)
+{
+    const struct chosen_rows *chosen = table->of;
+    bool all = shows_unchanged(chosen->report, table->format);
+
+    for (size_t i = 0; i < chosen->rows->count; i++) {
+        const struct diff_row *row = &chosen->rows->rows[i];
+
         if (all || row->change != DIFF_UNCHANGED)
-            take(table, cells);
+            take(table, row);
     }
 }
 
@@ -405,24 +407,19 @@ static void print_counts(FILE *out, const char *what, const struct diff_rows *ro
 }
 
 static void print_rows(const struct report_out *out, const struct diff_report *report,
-                       const char *what, const struct report_column *columns,
-                       const struct diff_rows *rows)
+                       const char *what, const struct diff_rows *rows, bool layers)
 {
-    double usual = report->diff->sides[DIFF_A].latency.mean;
-    bool all = report->all || out->format == REPORT_CSV;
-    struct report_table table;
+    const struct chosen_rows chosen = {.report = report, .rows = rows};
 
     if (report_has_titles(out))
         print_counts(out->file, what, rows);
-    if (!all && rows->changes[DIFF_UNCHANGED] == rows->count)
+    if (!shows_unchanged(report, out->format) && rows->changes[DIFF_UNCHANGED] == rows->count)
         return;
-    report_begin(&table, out, columns, ROW_COLUMNS);
-    table.name = columns == layer_columns ? "layers" : NULL;
-    if (summary_needs_measure(out))
-        diff_each_row(&table, rows, usual, all, report_measure);
-    report_header(&table);
-    diff_each_row(&table, rows, usual, all, report_row);
-    report_end(&table);
+    report_print(out,
+                 &(struct report_layout){
+                     REPORT_COLUMNS(row_columns), .of = &chosen, .name = layers ? "layers" : NULL,
+                     .there = layers ? LAYERS : KERNELS, .measuring = REPORT_FIT_UNITS},
+                 each_row);
 }
 
 static void print_layers(const struct report_out *out, const struct diff_report *report)
@@ -432,8 +429,8 @@ static void print_layers(const struct report_out *out, const struct diff_report 
     bool b = diff->sides[DIFF_B].has_layers;
 
     if ((a && b) || !report_has_titles(out))
-        print_rows(out, report, "Layers of an iteration, paths of NVTX ranges", layer_columns,
-                   &diff->layers);
+        print_rows(out, report, "Layers of an iteration, paths of NVTX ranges", &diff->layers,
+                   true);
     else if (a || b)
         fprintf(out->file, LINE "Note: no layers: %c has no NVTX ranges inside its iterations.\n",
                 side_names[a ? DIFF_B : DIFF_A]);
@@ -466,15 +463,14 @@ void print_diff(const struct report_out *out, const struct diff_report *report)
         print_way(out->file, diff);
     print_latency(out, diff);
     print_allowed(out->file, report);
-    print_quantities(out, diff, true);
+    print_quantities(out, report, true);
     if (diff_gap(diff)) {
         fprintf(out->file, LINE "No counts, kernels, positions and layers: %s.\n",
                 diff_gap(diff)->why);
         return;
     }
-    print_quantities(out, diff, false);
-    print_rows(out, report, "Kernels, copies and sets of an iteration", row_columns,
-               &diff->kernels);
+    print_quantities(out, report, false);
+    print_rows(out, report, "Kernels, copies and sets of an iteration", &diff->kernels, false);
     print_diff_positions(out, report);
     print_layers(out, report);
 }

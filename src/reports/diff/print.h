@@ -32,6 +32,7 @@ void print_diff_verdict(FILE *out, const struct diff_report *report);
 /* ---- Between the files ---- */
 
 void print_diff_positions(const struct report_out *out, const struct diff_report *report);
+void json_diff_pairs(struct json_writer *json, const struct diff_report *report);
 void print_diff_json(FILE *out, const struct diff_report *report);
 
 #endif

@@ -2,63 +2,79 @@
  * became below it; in CSV a row for each pair. */
 
 #include "base/text/units.h"
-#include "reports/common/summary_table.h"
 #include "reports/diff/print.h"
 
 #include "base/poison.h"
 
-static const struct report_column text_columns[] = {
-    {.title = "Position", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
-    {.title = "In A", .kind = REPORT_CELL_ID, .width = 6},
-    {.title = "In B", .kind = REPORT_CELL_ID, .width = 6},
-    {.title = "Time A", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Time B", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
-};
-
-static const struct report_column csv_columns[] = {
-    {.title = "Position", .key = "change", .kind = REPORT_CELL_TEXT},
-    {.title = "In A", .key = "a", .kind = REPORT_CELL_ID},
-    {.title = "In B", .key = "b", .kind = REPORT_CELL_ID},
-    {.title = "Time A", .key = "a_ns", .kind = REPORT_CELL_TIME},
-    {.title = "Time B", .key = "b_ns", .kind = REPORT_CELL_TIME},
-    {.title = "Name A", .key = "a_name", .kind = REPORT_CELL_TEXT},
-    {.title = "Name B", .key = "b_name", .kind = REPORT_CELL_TEXT},
-};
-
-#define TEXT_COLUMNS (sizeof text_columns / sizeof *text_columns)
-#define CSV_COLUMNS  (sizeof csv_columns / sizeof *csv_columns)
-
-typedef void take_row(struct report_table *, const struct report_cell *);
-
 #define PAIRS_SHOWN 40 /* in text; after as many pairs a change is cut */
 
-struct printing {
-    const struct diff_positions *positions;
-    size_t max;
-    bool all;
-    bool text;
+/* A pair of kernels, or in text one of the two. */
+struct shown_pair {
+    const char *change;
+    uint32_t place[DIFF_SIDES]; /* ALIGN_NONE: no kernel on this side */
 };
 
-static struct report_cell number_cell(uint32_t place)
+/* The columns' `index` is the side. */
+static struct report_cell number_cell(const void *at, struct report_table *table)
 {
-    return place == ALIGN_NONE ? report_absent_cell() : report_number_cell((uint64_t)place + 1);
+    uint32_t place = ((const struct shown_pair *)at)->place[table->column->index];
+
+    return report_number_if(place != ALIGN_NONE, (uint64_t)place + 1);
 }
 
-static struct report_cell time_cell(const struct diff_positions *positions, int side,
-                                    uint32_t place)
+static struct report_cell time_cell(const void *at, struct report_table *table)
 {
-    return place == ALIGN_NONE ? report_absent_cell()
-                               : report_number_cell(positions->sides[side].places[place].ns);
+    const struct diff_report *report = table->of;
+    unsigned side = table->column->index;
+    uint32_t place = ((const struct shown_pair *)at)->place[side];
+
+    if (place == ALIGN_NONE)
+        return report_absent_cell();
+    return report_number_cell(report->diff->positions.sides[side].places[place].ns);
 }
 
-static const char *positions_name_of(const struct diff_positions *positions, int side,
-                                     uint32_t place)
+static struct report_cell name_cell(const void *at, struct report_table *table)
 {
-    return place == ALIGN_NONE ? NULL : diff_positions_name(positions, side, place);
+    const struct diff_report *report = table->of;
+    unsigned side = table->column->index;
+    uint32_t place = ((const struct shown_pair *)at)->place[side];
+
+    if (place == ALIGN_NONE)
+        return report_absent_cell();
+    return report_text_cell(diff_positions_name(&report->diff->positions, (int)side, place));
 }
 
-static const char *positions_kind_of(const struct diff_pair *pair, bool equal)
+static struct report_cell either_name_cell(const void *at, struct report_table *table)
+{
+    const struct diff_report *report = table->of;
+    const struct shown_pair *pair = at;
+    int side = pair->place[DIFF_A] == ALIGN_NONE ? DIFF_B : DIFF_A;
+
+    return report_text_cell(diff_positions_name(&report->diff->positions, side, pair->place[side]));
+}
+
+#define SIDE(title, key, kind, width, side, cell_, ...)                                            \
+    COLUMN(title, key, kind, width, .cell = (cell_), .index = (side), __VA_ARGS__)
+#define IN_TEXT_OR_CSV .formats = REPORT_IN_TEXT | REPORT_IN_CSV | REPORT_IN_SHEET
+#define IN_SHEET       .formats = REPORT_IN_CSV | REPORT_IN_SHEET
+#define IN_JSON        .formats = REPORT_IN_JSON
+
+/* In JSON the members of a side stand together. */
+static const struct report_column columns[] = {
+    COLUMN("Position", "change", TEXT, 9, MEMBER(struct shown_pair, change), .left = true),
+    SIDE("In A", "a", ID, 6, DIFF_A, number_cell),
+    SIDE(NULL, "a_ns", TIME, 0, DIFF_A, time_cell, IN_JSON),
+    SIDE(NULL, "a_name", TEXT, 0, DIFF_A, name_cell, IN_JSON),
+    SIDE("In B", "b", ID, 6, DIFF_B, number_cell),
+    SIDE("Time A", "a_ns", TIME, 8, DIFF_A, time_cell, IN_TEXT_OR_CSV),
+    SIDE("Time B", "b_ns", TIME, 8, DIFF_B, time_cell),
+    COLUMN("Name", NULL, TEXT, 0, .cell = either_name_cell, .left = true,
+           .formats = REPORT_IN_TEXT),
+    SIDE("Name A", "a_name", TEXT, 0, DIFF_A, name_cell, IN_SHEET),
+    SIDE("Name B", "b_name", TEXT, 0, DIFF_B, name_cell, .formats = REPORT_IN_DATA),
+};
+
+static const char *change_of(const struct diff_pair *pair, bool equal)
 {
     if (pair->place[DIFF_B] == ALIGN_NONE)
         return "removed";
@@ -67,74 +83,53 @@ static const char *positions_kind_of(const struct diff_pair *pair, bool equal)
     return equal ? "equal" : "replaced";
 }
 
-static void take_text(struct report_table *table, const struct diff_positions *positions,
-                      const char *kind, uint32_t a, uint32_t b, take_row *take)
-{
-    const char *name = positions_name_of(positions, DIFF_A, a);
-    const struct report_cell cells[TEXT_COLUMNS] = {
-        report_text_cell(kind),
-        number_cell(a),
-        number_cell(b),
-        time_cell(positions, DIFF_A, a),
-        time_cell(positions, DIFF_B, b),
-        report_text_cell(name ? name : positions_name_of(positions, DIFF_B, b)),
-    };
-
-    take(table, cells);
-}
-
-static void take_csv(struct report_table *table, const struct diff_positions *positions,
-                     const char *kind, const struct diff_pair *pair, take_row *take)
+static void take_pair(struct report_table *table, report_take *take, const struct diff_pair *pair,
+                      bool equal)
 {
     uint32_t a = pair->place[DIFF_A];
     uint32_t b = pair->place[DIFF_B];
-    const struct report_cell cells[CSV_COLUMNS] = {
-        report_text_cell(kind),
-        number_cell(a),
-        number_cell(b),
-        time_cell(positions, DIFF_A, a),
-        time_cell(positions, DIFF_B, b),
-        report_text_cell(positions_name_of(positions, DIFF_A, a)),
-        report_text_cell(positions_name_of(positions, DIFF_B, b)),
-    };
+    const char *change = change_of(pair, equal);
 
-    take(table, cells);
-}
-
-static void take_pair(struct report_table *table, const struct printing *printing,
-                      const struct diff_pair *pair, bool equal, take_row *take)
-{
-    const struct diff_positions *positions = printing->positions;
-    const char *kind = positions_kind_of(pair, equal);
-    uint32_t a = pair->place[DIFF_A];
-    uint32_t b = pair->place[DIFF_B];
-
-    if (!printing->text) {
-        take_csv(table, positions, kind, pair, take);
-    } else if (equal || a == ALIGN_NONE || b == ALIGN_NONE) {
-        take_text(table, positions, kind, a, b, take);
+    if (table->format != REPORT_TEXT || equal || a == ALIGN_NONE || b == ALIGN_NONE) {
+        take(table, &(struct shown_pair){change, {a, b}});
     } else {
-        take_text(table, positions, kind, a, ALIGN_NONE, take);
-        take_text(table, positions, "  by", ALIGN_NONE, b, take);
+        take(table, &(struct shown_pair){change, {a, ALIGN_NONE}});
+        take(table, &(struct shown_pair){"  by", {ALIGN_NONE, b}});
     }
 }
 
-static void each_pair(struct report_table *table, const struct printing *printing, take_row *take)
+/* How many pairs are shown. */
+static size_t max_pairs(const struct diff_report *report, enum report_format format)
 {
-    const struct diff_positions *positions = printing->positions;
+    if (format == REPORT_TEXT && !report->positions)
+        return PAIRS_SHOWN;
+    return format == REPORT_JSON && report->max ? report->max : SIZE_MAX;
+}
+
+static void each_pair(struct report_table *table, report_take *take)
+{
+    const struct diff_report *report = table->of;
+    const struct diff_positions *positions = &report->diff->positions;
+    size_t max = max_pairs(report, table->format);
     size_t next = 0; /* of the changes */
     size_t shown = 0;
 
-    for (size_t i = 0; i < positions->count && shown < printing->max; i++) {
+    for (size_t i = 0; i < positions->count && shown < max; i++) {
         bool equal = next == positions->change_count || i < positions->changes[next].first;
 
-        if (!equal || printing->all) {
-            take_pair(table, printing, &positions->pairs[i], equal, take);
+        if (!equal || report->positions) {
+            take_pair(table, take, &positions->pairs[i], equal);
             shown++;
         }
         if (!equal && i + 1 == positions->changes[next].first + positions->changes[next].count)
             next++;
     }
+}
+
+void json_diff_pairs(struct json_writer *json, const struct diff_report *report)
+{
+    report_json_print(json, "kernels",
+                      &(struct report_layout){REPORT_COLUMNS(columns), .of = report}, each_pair);
 }
 
 static void print_sequence(FILE *out, const struct diff_positions *positions, int side)
@@ -146,9 +141,8 @@ static void print_sequence(FILE *out, const struct diff_positions *positions, in
             sequence->count == 1 ? "" : "s");
 }
 
-static void print_line(FILE *out, const struct printing *printing)
+static void print_line(FILE *out, const struct diff_positions *positions, size_t max)
 {
-    const struct diff_positions *positions = printing->positions;
     size_t changed = positions->replaced + positions->added + positions->removed;
 
     fputs("======== Kernels by position, ", out);
@@ -161,31 +155,21 @@ static void print_line(FILE *out, const struct printing *printing)
                 mp_count(positions->replaced).text, mp_count(positions->added).text,
                 mp_count(positions->removed).text, mp_count(positions->change_count).text,
                 positions->change_count == 1 ? "" : "s");
-    if (changed > printing->max)
-        fprintf(out, "; the first %s, all with --positions", mp_count(printing->max).text);
+    if (changed > max)
+        fprintf(out, "; the first %s, all with --positions", mp_count(max).text);
     fputs(".\n", out);
 }
 
 void print_diff_positions(const struct report_out *out, const struct diff_report *report)
 {
-    bool short_list = out->format == REPORT_TEXT && !report->positions;
-    const struct printing printing = {.positions = &report->diff->positions,
-                                      .all = report->positions,
-                                      .max = short_list ? PAIRS_SHOWN : SIZE_MAX,
-                                      .text = out->format == REPORT_TEXT};
-    struct report_table table;
+    const struct diff_positions *positions = &report->diff->positions;
 
     if (report_has_titles(out))
-        print_line(out->file, &printing);
-    if (report_has_titles(out) &&
-        !(printing.all ? printing.positions->count : printing.positions->change_count))
+        print_line(out->file, positions, max_pairs(report, out->format));
+    if (report_has_titles(out) && !(report->positions ? positions->count : positions->change_count))
         return;
-    report_begin(&table, out, printing.text ? text_columns : csv_columns,
-                 printing.text ? TEXT_COLUMNS : CSV_COLUMNS);
-    table.name = "positions";
-    if (summary_needs_measure(out))
-        each_pair(&table, &printing, report_measure);
-    report_header(&table);
-    each_pair(&table, &printing, report_row);
-    report_end(&table);
+    report_print(out,
+                 &(struct report_layout){REPORT_COLUMNS(columns), .of = report, .name = "positions",
+                                         .measuring = REPORT_FIT_UNITS},
+                 each_pair);
 }
