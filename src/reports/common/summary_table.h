@@ -1,13 +1,28 @@
-/* nvprof's columns of a summary, for every table that has them. */
+/* The columns of a summary, in nvprof's layout, for every table that has them. */
 #ifndef MP_REPORTS_COMMON_SUMMARY_TABLE_H
 #define MP_REPORTS_COMMON_SUMMARY_TABLE_H
 
 #include "reports/summary/summary.h"
 #include "table/table.h"
 
-#define SUMMARY_COLUMN_COUNT 8
+/* A row of a table: the struct `line` has `type`, the title of its group, and `row`. */
+struct summary_line {
+    const char *type;
+    const struct summary_row *row;
+};
 
-extern const struct report_column summary_columns[SUMMARY_COLUMN_COUNT];
+#define SUMMARY_COLUMNS(line)                                                                      \
+    COLUMN("Type", NULL, GROUP, 16, MEMBER(line, type)),                                           \
+        COLUMN("Time(%)", "percent", PERCENT, 7, THROUGH(line, row, percent), .share = true),      \
+        COLUMN("Time", "total_ns", TIME, 8, THROUGH(line, row, total)),                            \
+        COLUMN("Calls", "calls", COUNT, 8, THROUGH(line, row, calls)),                             \
+        COLUMN("Avg", "mean_ns", MEAN, 8, THROUGH(line, row, mean)),                               \
+        COLUMN("Min", "min_ns", TIME, 8, THROUGH(line, row, min), .drop = 2),                      \
+        COLUMN("Max", "max_ns", TIME, 8, THROUGH(line, row, max), .drop = 1),                      \
+        COLUMN("Name", "name", TEXT, 4, THROUGH(line, row, name))
+
+/* Begins a table of struct summary_line. */
+void summary_open(struct report_table *table, const struct report_out *out);
 
 /* Titles, JSON keys, and the line that nvprof prints for a group without rows, by group. */
 struct summary_group_words {
@@ -17,20 +32,22 @@ struct summary_group_words {
 };
 extern const struct summary_group_words summary_group_words[SUMMARY_GROUPS];
 
-/* The cells of a row of the group `title`. */
-void summary_fill_cells(struct report_cell cells[SUMMARY_COLUMN_COUNT], const char *title,
-                        const struct summary_row *row);
+/* Rows that stand together below one title. */
+struct summary_rows {
+    const char *type;
+    const struct summary_row *rows;
+    size_t count;
+};
 
-/* Hands the rows of a group to report_row or report_measure. */
-void summary_each_row(struct report_table *table, const char *title, const struct summary_row *rows,
-                      size_t count,
-                      void (*take)(struct report_table *, const struct report_cell *));
+void summary_each_row(struct report_table *table, report_take *take,
+                      const struct summary_rows *rows);
+
+/* A whole table of these groups of rows. */
+void summary_print_rows(const struct report_out *out, const struct summary_rows *groups,
+                        size_t count);
 
 /* The rows of a group as an object of JSON: total_ns and rows. */
 void summary_json_rows(struct json_writer *json, uint64_t total, const struct summary_row *rows,
                        size_t count);
-
-/* Whether the rows must be measured before they are printed: their units are those of a column. */
-bool summary_needs_measure(const struct report_out *out);
 
 #endif

@@ -1,47 +1,107 @@
-/* The summaries of several processes as one table. merged_head.c has what stands above it,
- * side_by_side.c the other layout.
+/* The summaries of several processes as one table, and what stands above it; side_by_side.c has the
+ * other layout.
  */
 #include "reports/summary/merged.h"
 
 #include <inttypes.h>
 
+#include "reports/common/kernel_time.h"
+#include "reports/common/quality.h"
 #include "reports/common/set.h"
 #include "reports/common/summary_table.h"
-#include "reports/summary/merged_head.h"
 
 #include "base/poison.h"
 
-static void summary_merged_each_row(struct report_table *table, const struct merged_group *group,
-                                    const char *title,
-                                    void (*take)(struct report_table *, const struct report_cell *))
+/* ---- The head: who they are, and which of them have incomplete data ---- */
+
+bool merged_shows(const struct merged_report *report, int group)
 {
-    summary_each_row(table, title, group->rows, group->row_count, take);
+    unsigned parts = report->parts ? report->parts : SUMMARY_PARTS_BOTH;
+
+    return parts & (group == SUMMARY_GPU ? SUMMARY_PART_GPU : SUMMARY_PART_API);
 }
+
+static void merged_head_print_notes(const struct report_out *out,
+                                    const struct merged_report *report)
+{
+    const struct trace_set *set = report->set;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (!report->is_read[i])
+            print_process_warning(out, &set->processes[i], "it could not be read and is left out");
+        else if (report->found[i].warning)
+            print_process_warning(out, &set->processes[i], report->found[i].warning);
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        const struct merged_process *found = &report->found[i];
+
+        if (found->profiled || found->baseline_unrecorded || found->callbacks_taken)
+            print_process_quality(out, &set->processes[i],
+                                  &(struct quality){
+                                      .profiled = found->profiled,
+                                      .callbacks_taken = found->callbacks_taken,
+                                      .baseline_steps = found->baseline_steps,
+                                      .baseline_unrecorded = found->baseline_unrecorded,
+                                  });
+    }
+}
+
+void merged_head(const struct report_out *out, const struct merged_report *report)
+{
+    merged_head_print_notes(out, report);
+    print_set_head(out, report->set);
+    if (report->range && report_has_titles(out))
+        fprintf(out->file, "======== Capture range %" PRIu64 " of each\n", report->range);
+    print_kernel_time(out, NULL, &report->merge->kernels);
+    if (report_has_titles(out))
+        fputs("======== Profiling result:\n", out->file);
+    for (int group = 0; group < SUMMARY_GROUPS; group++) {
+        bool alone = !merged_shows(report, 1 - group); /* or it would be left open why */
+
+        if (!merged_shows(report, group) || !(report->merge->recorded[group] || alone) ||
+            report->merge->groups[group].row_count)
+            continue;
+        print_csv_prefix(out, NULL);
+        fprintf(out->file, "%s.\n", summary_group_words[group].empty);
+    }
+}
+
+void merged_json_head(struct json_writer *json, const struct merged_report *report)
+{
+    json_key_array(json, "processes");
+    for (size_t i = 0; i < report->set->count; i++) {
+        json_open_object(json);
+        json_process(json, &report->set->processes[i]);
+        JSON_FACTS(json, FACT("read", report->is_read[i]),
+                   FLAG("whole", report->is_read[i] && !report->found[i].warning),
+                   FACT("warning", report->found[i].warning),
+                   FACT("dropped", report->found[i].dropped));
+        json_close_object(json);
+    }
+    json_close_array(json);
+    JSON_FACTS(json, FACT_IF("range", report->range, report->range));
+    json_kernel_time(json, &report->merge->kernels);
+}
+
+/* ---- One table ---- */
 
 static void summary_merged_print_table(const struct report_out *out,
                                        const struct merged_report *report)
 {
-    const struct summary_merge *merge = report->merge;
-    struct report_table table;
-    size_t rows = 0;
+    struct summary_rows groups[SUMMARY_GROUPS];
+    size_t count = 0, rows = 0;
 
-    report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
-    for (int group = 0; group < SUMMARY_GROUPS; group++) {
-        if (!merged_shows(report, group))
+    for (int i = 0; i < SUMMARY_GROUPS; i++) {
+        const struct merged_group *group = &report->merge->groups[i];
+
+        if (!merged_shows(report, i))
             continue;
-        rows += merge->groups[group].row_count;
-        if (summary_needs_measure(out))
-            summary_merged_each_row(&table, &merge->groups[group], summary_group_words[group].title,
-                                    report_measure_units);
+        groups[count++] =
+            (struct summary_rows){summary_group_words[i].title, group->rows, group->row_count};
+        rows += group->row_count;
     }
     if (rows || !report_has_titles(out))
-        report_header(&table);
-    for (int group = 0; group < SUMMARY_GROUPS; group++) {
-        if (merged_shows(report, group))
-            summary_merged_each_row(&table, &merge->groups[group], summary_group_words[group].title,
-                                    report_row);
-    }
-    report_end(&table);
+        summary_print_rows(out, groups, count);
 }
 
 static void summary_merged_print_json(const struct report_out *out,

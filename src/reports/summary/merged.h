@@ -2,6 +2,7 @@
 #ifndef MP_REPORTS_SUMMARY_MERGED_H
 #define MP_REPORTS_SUMMARY_MERGED_H
 
+#include "base/text/json_write.h"
 #include "profile/set.h"
 #include "reports/summary/summary.h"
 #include "table/table.h"
@@ -31,5 +32,17 @@ void print_merged(const struct report_out *out, const struct merged_report *repo
  * more processes than a table has columns for, text and CSV come as several tables. MP_ERR_MEMORY.
  */
 enum mp_status print_side_by_side(const struct report_out *out, const struct merged_report *report);
+
+/* ---- Between the files ---- */
+
+/* Whether a group was asked for. */
+bool merged_shows(const struct merged_report *report, int group);
+
+/* Warnings, notes, the processes, the capture range, and `Profiling result:`. Then a line for each
+ * group that was recorded but is empty. */
+void merged_head(const struct report_out *out, const struct merged_report *report);
+
+/* The same as keys of a document: processes, range. */
+void merged_json_head(struct json_writer *json, const struct merged_report *report);
 
 #endif

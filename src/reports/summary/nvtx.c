@@ -72,13 +72,14 @@ static const char *range_title(const struct report_out *out)
     return out->format == REPORT_CSV ? "Range:" : "Range";
 }
 
-static void measure(struct report_table *table, const struct report_out *out,
-                    const struct nvtx_named_range *range)
+/* The rows of a range: its instances, and what happened in them by group. */
+static struct summary_rows rows_of(const struct report_out *out,
+                                   const struct nvtx_named_range *range, int group)
 {
-    summary_each_row(table, range_title(out), &range->instances, 1, report_measure_units);
-    for (int i = 0; i < SUMMARY_GROUPS; i++)
-        summary_each_row(table, summary_group_words[i].title, range->groups[i].rows,
-                         range->groups[i].row_count, report_measure_units);
+    if (group < 0)
+        return (struct summary_rows){range_title(out), &range->instances, 1};
+    return (struct summary_rows){summary_group_words[group].title, range->groups[group].rows,
+                                 range->groups[group].row_count};
 }
 
 static void print_range(const struct report_out *out, const struct mp_trace *trace,
@@ -86,17 +87,18 @@ static void print_range(const struct report_out *out, const struct mp_trace *tra
 {
     struct report_table table;
 
-    report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
-    if (summary_needs_measure(out))
-        measure(&table, out, range);
-    report_header(&table);
-    summary_each_row(&table, range_title(out), &range->instances, 1, report_row);
-    for (int i = 0; i < SUMMARY_GROUPS; i++) {
-        const struct nvtx_group *group = &range->groups[i];
+    summary_open(&table, out);
+    for (int i = -1; i < SUMMARY_GROUPS && report_needs_survey(&table); i++) {
+        const struct summary_rows rows = rows_of(out, range, i);
 
-        summary_each_row(&table, summary_group_words[i].title, group->rows, group->row_count,
-                         report_row);
-        if (group->row_count)
+        summary_each_row(&table, report_survey, &rows);
+    }
+    report_header(&table);
+    for (int i = -1; i < SUMMARY_GROUPS; i++) {
+        const struct summary_rows rows = rows_of(out, range, i);
+
+        summary_each_row(&table, report_put, &rows);
+        if (rows.count)
             continue;
         report_flush(&table);
         print_csv_prefix(out, trace);
@@ -130,16 +132,10 @@ void print_nvtx_result(const struct report_out *out, const struct mp_trace *trac
 static void print_captured_work(const struct report_out *out,
                                 const struct nvtx_captured_range *range)
 {
-    const char *title = summary_group_words[SUMMARY_GPU].title;
-    struct report_table table;
-
-    report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
-    if (summary_needs_measure(out))
-        summary_each_row(&table, title, range->work.rows, range->work.row_count,
-                         report_measure_units);
-    report_header(&table);
-    summary_each_row(&table, title, range->work.rows, range->work.row_count, report_row);
-    report_end(&table);
+    summary_print_rows(out,
+                       &(struct summary_rows){summary_group_words[SUMMARY_GPU].title,
+                                              range->work.rows, range->work.row_count},
+                       1);
     fputc('\n', out->file);
 }
 

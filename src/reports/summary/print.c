@@ -17,11 +17,20 @@ static bool shows(unsigned which, int group)
     return parts & (group == SUMMARY_GPU ? SUMMARY_PART_GPU : SUMMARY_PART_API);
 }
 
-static void each_summary_row(struct report_table *table, const struct summary_group *group,
-                             const char *title,
-                             void (*take)(struct report_table *, const struct report_cell *))
+/* The rows of the groups that `which` shows; returns how many groups. */
+static size_t choose_groups(const struct summary *summary, unsigned which,
+                            struct summary_rows chosen[SUMMARY_GROUPS])
 {
-    summary_each_row(table, title, group->rows, group->row_count, take);
+    size_t count = 0;
+
+    for (int i = 0; i < SUMMARY_GROUPS; i++) {
+        const struct summary_group *group = &summary->groups[i];
+
+        if (shows(which, i))
+            chosen[count++] =
+                (struct summary_rows){summary_group_words[i].title, group->rows, group->row_count};
+    }
+    return count;
 }
 
 /* nvprof's line for an empty group. It is printed if the group was recorded, or if it is the only
@@ -38,50 +47,36 @@ static void print_empty(const struct report_out *out, const struct mp_trace *tra
 static void summary_print_table(const struct report_out *out, const struct mp_trace *trace,
                                 const struct summary *summary, unsigned which)
 {
-    struct report_table table;
+    struct summary_rows groups[SUMMARY_GROUPS];
+    size_t count = choose_groups(summary, which, groups);
     size_t rows = 0;
 
-    report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         if (!shows(which, group))
             continue;
         rows += summary->groups[group].row_count;
         if (!summary->groups[group].row_count)
             print_empty(out, trace, summary, which, group);
-        if (summary_needs_measure(out))
-            each_summary_row(&table, &summary->groups[group], summary_group_words[group].title,
-                             report_measure_units);
     }
     if (rows || !report_has_titles(out))
-        report_header(&table);
-    for (int group = 0; group < SUMMARY_GROUPS; group++) {
-        if (shows(which, group))
-            each_summary_row(&table, &summary->groups[group], summary_group_words[group].title,
-                             report_row);
-    }
-    report_end(&table);
+        summary_print_rows(out, groups, count);
 }
 
 static void print_devices(const struct report_out *out, const struct mp_trace *trace,
                           const struct summary *summary)
 {
-    const char *title = summary_group_words[SUMMARY_GPU].title;
-
     if (!summary->device_count)
         print_empty(out, trace, summary, SUMMARY_PART_GPU, SUMMARY_GPU);
     for (size_t i = 0; i < summary->device_count; i++) {
         const struct summary_device *device = &summary->devices[i];
-        struct report_table table;
 
         fputc('\n', out->file);
         print_prefix(out, trace);
         print_device_name(out->file, device->name, device->device);
-        report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
-        if (summary_needs_measure(out))
-            each_summary_row(&table, &device->group, title, report_measure_units);
-        report_header(&table);
-        each_summary_row(&table, &device->group, title, report_row);
-        report_end(&table);
+        summary_print_rows(out,
+                           &(struct summary_rows){summary_group_words[SUMMARY_GPU].title,
+                                                  device->group.rows, device->group.row_count},
+                           1);
     }
 }
 

@@ -24,30 +24,6 @@ static const struct {
     [UNIFIED_REMOTE_MAPS] = {"Remote mapping", false, false},
 };
 
-enum { COUNT, MEAN, MIN, GREATEST, TOTAL, TIME, NAME, COLUMN_COUNT };
-
-/* nvprof's columns. Its two totals are wider in text than other numbers, so they are text columns.
- */
-static const struct report_column text_columns[COLUMN_COUNT] = {
-    [COUNT] = {.title = "Count", .kind = REPORT_CELL_COUNT, .width = 8},
-    [MEAN] = {.title = "Avg Size", .kind = REPORT_CELL_BYTES, .width = 8},
-    [MIN] = {.title = "Min Size", .kind = REPORT_CELL_BYTES, .width = 8},
-    [GREATEST] = {.title = "Max Size", .kind = REPORT_CELL_BYTES, .width = 8},
-    [TOTAL] = {.title = "Total Size", .kind = REPORT_CELL_TEXT, .width = 10, .ranked = true},
-    [TIME] = {.title = "Total Time", .kind = REPORT_CELL_TEXT, .width = 10, .ranked = true},
-    [NAME] = {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4, .left = true},
-};
-
-static const struct report_column unit_columns[COLUMN_COUNT] = {
-    [COUNT] = {.title = "Count", .kind = REPORT_CELL_COUNT, .width = 8},
-    [MEAN] = {.title = "Avg Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
-    [MIN] = {.title = "Min Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
-    [GREATEST] = {.title = "Max Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
-    [TOTAL] = {.title = "Total Size", .kind = REPORT_CELL_BYTES, .width = 10, .scaled = true},
-    [TIME] = {.title = "Total Time", .kind = REPORT_CELL_TIME, .width = 10},
-    [NAME] = {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4, .left = true},
-};
-
 /* `192.0000KB`: eight characters before the unit; whole numbers as they are. */
 static const char *wide_size(char *buffer, size_t size, uint64_t bytes)
 {
@@ -87,64 +63,86 @@ static const char *wide_time(char *buffer, size_t size, uint64_t ns)
     return buffer;
 }
 
-/* The texts that cells of a row point to. */
-struct texts {
-    char size[2 * MP_FORMATTED_BYTES];
-    char time[2 * MP_FORMATTED_BYTES];
+/* ---- Columns ---- */
+
+struct unified_line {
+    const struct unified_row *row;
+    const char *name;
+    bool sized, timed;
 };
 
-static void unified_fill_cells(struct report_cell cells[COLUMN_COUNT], struct texts *texts,
-                               bool as_text, int index, const struct unified_row *row)
+#define OF(member) THROUGH(struct unified_line, row, member)
+#define IF_SIZED   WHEN(struct unified_line, sized)
+#define IF_TIMED   WHEN(struct unified_line, timed)
+#define AS_TEXT    1u /* bits of the layout's `there` */
+#define AS_NUMBER  2u
+
+static struct report_cell mean_cell(const void *at, struct report_table *table)
 {
-    for (int i = 0; i < COLUMN_COUNT; i++)
-        cells[i] = report_absent_cell();
-    cells[COUNT] = report_number_cell(row->count);
-    cells[NAME] = report_text_cell(rows[index].name);
-    if (rows[index].sized) {
-        cells[MEAN] = report_number_cell((uint64_t)(row->mean + 0.5));
-        cells[MIN] = report_number_cell(row->min);
-        cells[GREATEST] = report_number_cell(row->max);
-        cells[TOTAL] =
-            as_text ? report_text_cell(wide_size(texts->size, sizeof texts->size, row->total))
-                    : report_number_cell(row->total);
-        if (as_text)
-            cells[TOTAL].real = (double)row->total;
-    }
-    if (rows[index].timed)
-        cells[TIME] = as_text
-                          ? report_text_cell(wide_time(texts->time, sizeof texts->time, row->time))
-                          : report_number_cell(row->time);
-    if (rows[index].timed && as_text)
-        cells[TIME].real = (double)row->time;
+    (void)table;
+    return report_number_cell((uint64_t)(((const struct unified_line *)at)->row->mean + 0.5));
 }
 
-static void unified_each_row(struct report_table *table, const struct unified_device *device,
-                             bool as_text,
-                             void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell ranked_cell(const char *text, uint64_t number)
 {
-    struct report_cell cells[COLUMN_COUNT];
-    struct texts texts;
+    struct report_cell cell = report_text_cell(text);
+
+    cell.real = (double)number;
+    return cell;
+}
+
+static struct report_cell wide_size_cell(const void *at, struct report_table *table)
+{
+    uint64_t bytes = ((const struct unified_line *)at)->row->total;
+    char text[2 * MP_FORMATTED_BYTES];
+
+    return ranked_cell(report_say(table, "%s", wide_size(text, sizeof text, bytes)), bytes);
+}
+
+static struct report_cell wide_time_cell(const void *at, struct report_table *table)
+{
+    uint64_t ns = ((const struct unified_line *)at)->row->time;
+    char text[2 * MP_FORMATTED_BYTES];
+
+    return ranked_cell(report_say(table, "%s", wide_time(text, sizeof text, ns)), ns);
+}
+
+/* nvprof's columns. Its two totals are wider in text than other numbers, so they are text there. */
+static const struct report_column columns[] = {
+    COLUMN("Count", NULL, COUNT, 8, OF(count)),
+    COLUMN("Avg Size", NULL, BYTES, 8, .cell = mean_cell, IF_SIZED, .scaled = true),
+    COLUMN("Min Size", NULL, BYTES, 8, OF(min), IF_SIZED, .scaled = true),
+    COLUMN("Max Size", NULL, BYTES, 8, OF(max), IF_SIZED, .scaled = true),
+    COLUMN("Total Size", NULL, TEXT, 10, .cell = wide_size_cell, IF_SIZED, .ranked = true,
+           .needs = AS_TEXT),
+    COLUMN("Total Size", NULL, BYTES, 10, OF(total), IF_SIZED, .scaled = true, .needs = AS_NUMBER),
+    COLUMN("Total Time", NULL, TEXT, 10, .cell = wide_time_cell, IF_TIMED, .ranked = true,
+           .needs = AS_TEXT),
+    COLUMN("Total Time", NULL, TIME, 10, OF(time), IF_TIMED, .needs = AS_NUMBER),
+    COLUMN("Name", NULL, TEXT, 4, MEMBER(struct unified_line, name), .left = true),
+};
+
+static void each_row(struct report_table *table, report_take *take)
+{
+    const struct unified_device *device = table->of;
 
     for (int i = 0; i < UNIFIED_ROWS; i++) {
-        if (!device->rows[i].count)
-            continue;
-        unified_fill_cells(cells, &texts, as_text, i, &device->rows[i]);
-        take(table, cells);
+        if (device->rows[i].count)
+            take(table, &(struct unified_line){&device->rows[i], rows[i].name, rows[i].sized,
+                                               rows[i].timed});
     }
 }
 
 static void print_device(const struct report_out *out, const struct unified_device *device)
 {
     bool as_text = out->format == REPORT_TEXT && out->units == REPORT_UNITS_AUTO;
-    struct report_table table;
 
     print_device_name(out->file, device->name, device->device);
-    report_begin(&table, out, as_text ? text_columns : unit_columns, COLUMN_COUNT);
-    if (!as_text)
-        unified_each_row(&table, device, as_text, report_measure_units);
-    report_header(&table);
-    unified_each_row(&table, device, as_text, report_row);
-    report_end(&table);
+    report_print(out,
+                 &(struct report_layout){REPORT_COLUMNS(columns), .of = device,
+                                         .there = as_text ? AS_TEXT : AS_NUMBER,
+                                         .measuring = REPORT_UNITS_ONLY},
+                 each_row);
 }
 
 void print_unified(const struct report_out *out, const struct mp_trace *trace,

@@ -19,21 +19,6 @@
 /* The part of a UUID that is shown: nvidia-smi's first group if that is enough. */
 enum uuid_part { UUID_HEAD, UUID_TAIL, UUID_WHOLE };
 
-static const struct report_column columns[] = {
-    {.title = "File", .kind = REPORT_CELL_TEXT, .left = true, .width = 8, .name = true},
-    {.title = "Host", .kind = REPORT_CELL_TEXT, .left = true, .width = 4},
-    {.title = "Rank", .kind = REPORT_CELL_ID, .width = 4},
-    {.title = "Pid", .kind = REPORT_CELL_ID, .width = 7},
-    {.title = "First", .kind = REPORT_CELL_TIME, .width = 8, .moment = true, .drop = 1},
-    {.title = "Last", .kind = REPORT_CELL_TIME, .width = 8, .moment = true, .drop = 1},
-    {.title = "Records", .kind = REPORT_CELL_COUNT, .width = 9},
-    {.title = "Dropped", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "Bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9, .drop = 2},
-    {.title = "Devices", .kind = REPORT_CELL_TEXT, .left = true, .width = 7, .drop = 3},
-};
-
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
-
 /* ---- GPUs ---- */
 
 /* `GPU-1234abcd`, `GPU-..1234abcd`, or all of it. */
@@ -141,56 +126,52 @@ static enum mp_status list_devices(const struct trace_process *process, enum uui
 
 /* ---- The table ---- */
 
-struct listing {
-    const struct trace_set *set;
-    const struct ranks *ranks; /* NULL: nothing bounds the clocks */
-    struct report_table table;
-    struct mp_buffer line;
-    enum uuid_part part;
+struct process_line {
+    const struct trace_process *process;
+    const char *devices;
 };
 
-static struct report_cell known_cell(uint64_t number)
+#define OF(member) THROUGH(struct process_line, process, member)
+
+/* The column's value is a time of the process; the table is `of` the set. */
+static struct report_cell time_cell(const void *at, struct report_table *table)
 {
-    return number == TRACE_SET_UNKNOWN ? report_absent_cell() : report_number_cell(number);
+    const struct trace_process *process = ((const struct process_line *)at)->process;
+    struct report_cell cell = report_value_cell(at, table);
+
+    cell.number += process->offset - ((const struct trace_set *)table->of)->first_time;
+    return process->first_time ? cell : report_absent_cell();
 }
 
-static struct report_cell time_cell(const struct trace_set *set,
-                                    const struct trace_process *process, uint64_t time)
-{
-    if (!process->first_time)
-        return report_absent_cell();
-    return report_number_cell(time + process->offset - set->first_time);
-}
+static const struct report_column columns[] = {
+    COLUMN("File", NULL, TEXT, 8, OF(path), .left = true, .name = true),
+    COLUMN("Host", NULL, TEXT, 4, OF(host), .left = true),
+    COLUMN("Rank", NULL, ID, 4, OF(rank), UNLESS_MAX),
+    COLUMN("Pid", NULL, ID, 7, OF(pid), UNLESS_MAX),
+    COLUMN("First", NULL, TIME, 8, OF(first_time), .cell = time_cell, .moment = true, .drop = 1),
+    COLUMN("Last", NULL, TIME, 8, OF(last_time), .cell = time_cell, .moment = true, .drop = 1),
+    COLUMN("Records", NULL, COUNT, 9, OF(records)),
+    COLUMN("Dropped", NULL, COUNT, 7, OF(dropped)),
+    COLUMN("Bytes", NULL, COUNT, 9, OF(bytes), .unit = "B", .drop = 2),
+    COLUMN("Devices", NULL, TEXT, 7, MEMBER(struct process_line, devices), .left = true, .drop = 3),
+};
 
-static enum mp_status processes_fill_cells(struct listing *listing,
-                                           const struct trace_process *process,
-                                           struct report_cell cells[COLUMN_COUNT])
+static enum mp_status each_process(struct report_table *table, report_take *take,
+                                   const struct trace_set *set, enum uuid_part part)
 {
-    MP_TRY(list_devices(process, listing->part, &listing->line));
-    cells[0] = report_text_cell(process->path);
-    cells[1] = report_text_cell(process->host);
-    cells[2] = known_cell(process->rank);
-    cells[3] = known_cell(process->pid);
-    cells[4] = time_cell(listing->set, process, process->first_time);
-    cells[5] = time_cell(listing->set, process, process->last_time);
-    cells[6] = report_number_cell(process->records);
-    cells[7] = report_number_cell(process->dropped);
-    cells[8] = report_number_cell(process->bytes);
-    cells[9] = report_text_cell(process->device_count ? (const char *)listing->line.data : NULL);
-    return MP_OK;
-}
+    struct mp_buffer line = {.data = NULL};
+    enum mp_status status = MP_OK;
 
-static enum mp_status processes_each_row(struct listing *listing,
-                                         void (*take)(struct report_table *,
-                                                      const struct report_cell *))
-{
-    struct report_cell cells[COLUMN_COUNT];
+    for (size_t i = 0; i < set->count && status == MP_OK; i++) {
+        const struct trace_process *process = &set->processes[i];
 
-    for (size_t i = 0; i < listing->set->count; i++) {
-        MP_TRY(processes_fill_cells(listing, &listing->set->processes[i], cells));
-        take(&listing->table, cells);
+        status = list_devices(process, part, &line);
+        if (status == MP_OK)
+            take(table, &(struct process_line){
+                            process, process->device_count ? (const char *)line.data : NULL});
     }
-    return MP_OK;
+    mp_buffer_free(&line);
+    return status;
 }
 
 /* What is missing, in words; an empty text when nothing is. */
@@ -209,25 +190,30 @@ static const char *describe(const struct trace_process *process, char text[WARNI
     return text;
 }
 
-static enum mp_status processes_print_table(const struct report_out *out, struct listing *listing)
+static enum mp_status processes_print_table(const struct report_out *out,
+                                            const struct trace_set *set, const struct ranks *ranks)
 {
-    const struct trace_set *set = listing->set;
+    struct report_table table;
     char text[WARNING_BYTES];
+    enum uuid_part part;
+    enum mp_status status;
 
+    MP_TRY(choose_part(set, &part));
     for (size_t i = 0; i < set->count; i++) {
         if (*describe(&set->processes[i], text))
             print_process_warning(out, &set->processes[i], text);
     }
     if (set->count > 1)
         print_set_clocks(out, set);
-    if (listing->ranks)
-        print_clock_offsets(out, set, listing->ranks);
-    report_begin(&listing->table, out, columns, COLUMN_COUNT);
-    MP_TRY(processes_each_row(listing, report_measure));
-    report_header(&listing->table);
-    MP_TRY(processes_each_row(listing, report_row));
-    report_end(&listing->table);
-    return MP_OK;
+    if (ranks)
+        print_clock_offsets(out, set, ranks);
+    report_open(&table, out, &(struct report_layout){REPORT_COLUMNS(columns), .of = set});
+    status = each_process(&table, report_survey, set, part);
+    report_header(&table);
+    if (status == MP_OK)
+        status = each_process(&table, report_put, set, part);
+    report_end(&table);
+    return status;
 }
 
 /* ---- JSON ---- */
@@ -294,16 +280,8 @@ static void processes_print_json(const struct report_out *out, const struct trac
 enum mp_status print_processes(const struct report_out *out, const struct trace_set *set,
                                const struct ranks *ranks)
 {
-    struct listing listing = {.set = set, .ranks = ranks};
-    enum mp_status status;
-
-    if (out->format == REPORT_JSON) {
-        processes_print_json(out, set, ranks);
-        return MP_OK;
-    }
-    status = choose_part(set, &listing.part);
-    if (status == MP_OK)
-        status = processes_print_table(out, &listing);
-    mp_buffer_free(&listing.line);
-    return status;
+    if (out->format != REPORT_JSON)
+        return processes_print_table(out, set, ranks);
+    processes_print_json(out, set, ranks);
+    return MP_OK;
 }

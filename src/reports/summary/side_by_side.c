@@ -7,124 +7,136 @@
 #include <stdlib.h>
 
 #include "reports/common/summary_table.h"
-#include "reports/summary/merged_head.h"
+#include "reports/summary/merged.h"
 #include "reports/summary/sheets.h"
 
 #include "base/poison.h"
 
-#define BEFORE        4  /* columns before the first process; one, the name, comes after the last */
 #define AT_A_TIME     16 /* processes in a table */
 #define TITLE_BYTES   112
-#define PROCESS_CELLS 2
+#define OTHER_COLUMNS 5
+#define MAX_COLUMNS   (OTHER_COLUMNS + 2 * AT_A_TIME)
 
-_Static_assert(BEFORE + PROCESS_CELLS * AT_A_TIME + 1 <= REPORT_MAX_COLUMNS, "a table holds them");
-
-static const struct report_column columns_before[BEFORE] = {
-    {.title = "Type", .kind = REPORT_CELL_GROUP, .width = 16},
-    {.title = "Mean", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Deviation", .kind = REPORT_CELL_PERCENT, .width = 9},
-    {.title = "Of", .kind = REPORT_CELL_TEXT, .width = 6},
-};
+_Static_assert(MAX_COLUMNS <= REPORT_MAX_COLUMNS, "a table holds them");
 
 /* A table of some of the processes. */
 struct block {
     const struct merged_report *report;
     size_t first, count; /* processes */
-    size_t column_count;
-    struct report_column columns[REPORT_MAX_COLUMNS];
-    char titles[PROCESS_CELLS * AT_A_TIME][TITLE_BYTES];
+    struct report_column columns[MAX_COLUMNS];
+    char titles[2 * AT_A_TIME][TITLE_BYTES];
 };
 
-static void choose_columns(struct block *block)
-{
-    size_t at = 0;
+/* A name with its part in each process; or, to choose units, the greatest time of all. */
+struct name_line {
+    const char *type, *of;
+    const struct summary_row *row;
+    const struct summary_part *parts;
+    size_t count;
+    struct summary_outlier outlier;
+    const uint64_t *max; /* NULL: a name */
+};
 
-    for (; at < BEFORE; at++)
-        block->columns[at] = columns_before[at];
+/* The column's `index` is the process. */
+static const struct summary_part *find_part(const struct name_line *line, unsigned process)
+{
+    for (size_t i = 0; i < line->count; i++) {
+        if (line->parts[i].process == process)
+            return &line->parts[i];
+    }
+    return NULL;
+}
+
+static struct report_cell time_cell(const void *at, struct report_table *table)
+{
+    const struct name_line *line = at;
+    const struct summary_part *part = find_part(line, table->column->index);
+
+    if (line->max)
+        return report_number_cell(*line->max);
+    return part ? report_number_cell(part->total) : report_absent_cell();
+}
+
+static struct report_cell calls_cell(const void *at, struct report_table *table)
+{
+    const struct summary_part *part = find_part(at, table->column->index);
+
+    return part ? report_number_cell(part->calls) : report_absent_cell();
+}
+
+#define OF(member) MEMBER(struct name_line, member)
+
+static const struct report_column columns_before[] = {
+    COLUMN("Type", NULL, GROUP, 16, OF(type)),
+    COLUMN("Mean", NULL, MEAN, 8, OF(outlier.mean)),
+    COLUMN("Deviation", NULL, PERCENT, 9, OF(outlier.percent), WHEN(struct name_line, of)),
+    COLUMN("Of", NULL, TEXT, 6, OF(of)),
+};
+static const struct report_column name_column =
+    COLUMN("Name", NULL, TEXT, 4, THROUGH(struct name_line, row, name), .left = true);
+
+static size_t choose_columns(struct block *block)
+{
+    size_t count = 0;
+
+    for (; count < sizeof columns_before / sizeof *columns_before; count++)
+        block->columns[count] = columns_before[count];
     for (size_t i = 0; i < block->count; i++) {
-        const char *label = block->report->set->processes[block->first + i].label;
-        char *time = block->titles[PROCESS_CELLS * i];
-        char *calls = block->titles[PROCESS_CELLS * i + 1];
+        unsigned process = (unsigned)(block->first + i);
+        const char *label = block->report->set->processes[process].label;
+        char *time = block->titles[2 * i];
+        char *calls = block->titles[2 * i + 1];
 
         snprintf(time, TITLE_BYTES, "%s Time", label);
         snprintf(calls, TITLE_BYTES, "%s Calls", label);
-        block->columns[at++] =
-            (struct report_column){.title = time, .kind = REPORT_CELL_TIME, .width = 8};
-        block->columns[at++] = (struct report_column){
-            .title = calls, .kind = REPORT_CELL_COUNT, .width = 8, .drop = 1};
+        block->columns[count++] =
+            (struct report_column)COLUMN(time, NULL, TIME, 8, .cell = time_cell, .index = process);
+        block->columns[count++] = (struct report_column)COLUMN(
+            calls, NULL, COUNT, 8, .cell = calls_cell, .index = process, .drop = 1);
     }
-    block->columns[at++] =
-        (struct report_column){.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4, .left = true};
-    block->column_count = at;
+    block->columns[count++] = name_column;
+    return count;
 }
 
-static void side_by_side_fill_cells(const struct block *block, const struct merged_group *group,
-                                    const struct summary_row *row, struct report_cell *cells)
+static struct name_line line_of(const struct merged_report *report, int group,
+                                const struct summary_row *row)
 {
-    const struct merged_report *report = block->report;
-    size_t count;
-    const struct summary_part *parts = summary_merge_parts(group, row, &count);
-    struct summary_outlier outlier =
-        summary_merge_outlier(report->merge, parts, count, report->is_read);
-    bool off = outlier.process != UINT32_MAX;
-    size_t at = BEFORE;
+    struct name_line line = {.type = summary_group_words[group].title, .row = row};
 
-    cells[1] = report_real_cell(outlier.mean);
-    cells[2] = off ? report_real_cell(outlier.percent) : report_absent_cell();
-    cells[3] = off ? report_text_cell(report->set->processes[outlier.process].label)
-                   : report_absent_cell();
-    for (size_t i = 0; i < PROCESS_CELLS * block->count; i++)
-        cells[at + i] = report_absent_cell();
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].process < block->first || parts[i].process >= block->first + block->count)
-            continue;
-        at = BEFORE + PROCESS_CELLS * (parts[i].process - block->first);
-        cells[at] = report_number_cell(parts[i].total);
-        cells[at + 1] = report_number_cell(parts[i].calls);
-    }
-    cells[block->column_count - 1] = report_text_cell(row->name);
+    line.parts = summary_merge_parts(&report->merge->groups[group], row, &line.count);
+    line.outlier = summary_merge_outlier(report->merge, line.parts, line.count, report->is_read);
+    if (line.outlier.process != UINT32_MAX)
+        line.of = report->set->processes[line.outlier.process].label;
+    return line;
 }
 
 /* All columns of times get one unit, that of the greatest time, so that rows can be compared
  * across. */
-static void level_cells(const struct block *block, struct report_cell *cells, uint64_t max)
+static void survey_units(struct report_table *table, const struct merged_report *report)
 {
-    cells[1] = report_real_cell((double)max);
-    for (size_t i = 0; i < block->count; i++)
-        cells[BEFORE + PROCESS_CELLS * i] = report_number_cell(max);
-}
-
-static void measure_units(const struct block *block, struct report_table *table)
-{
-    struct report_cell cells[REPORT_MAX_COLUMNS];
     uint64_t max = 0;
+    struct name_line line = {.max = &max};
 
-    for (size_t i = 0; i < block->column_count; i++)
-        cells[i] = report_absent_cell();
     for (int i = 0; i < SUMMARY_GROUPS; i++) {
-        const struct merged_group *group = &block->report->merge->groups[i];
+        const struct merged_group *group = &report->merge->groups[i];
 
-        for (size_t k = 0; merged_shows(block->report, i) && k < group->part_count; k++)
+        for (size_t k = 0; merged_shows(report, i) && k < group->part_count; k++)
             max = group->parts[k].total > max ? group->parts[k].total : max;
     }
-    level_cells(block, cells, max);
-    report_measure_units(table, cells);
+    line.outlier.mean = (double)max;
+    report_survey(table, &line);
 }
 
-static void side_by_side_each_row(const struct block *block, struct report_table *table,
-                                  void (*take)(struct report_table *, const struct report_cell *))
+static void each_name(struct report_table *table, report_take *take,
+                      const struct merged_report *report)
 {
-    struct report_cell cells[REPORT_MAX_COLUMNS];
-
     for (int i = 0; i < SUMMARY_GROUPS; i++) {
-        const struct merged_group *group = &block->report->merge->groups[i];
+        const struct merged_group *group = &report->merge->groups[i];
 
-        if (!merged_shows(block->report, i))
-            continue;
-        cells[0] = report_text_cell(summary_group_words[i].title);
-        for (size_t row = 0; row < group->row_count; row++) {
-            side_by_side_fill_cells(block, group, &group->rows[row], cells);
-            take(table, cells);
+        for (size_t row = 0; merged_shows(report, i) && row < group->row_count; row++) {
+            const struct name_line line = line_of(report, i, &group->rows[row]);
+
+            take(table, &line);
         }
     }
 }
@@ -133,14 +145,13 @@ static void print_block(const struct report_out *out, struct block *block)
 {
     struct report_table table;
 
-    choose_columns(block);
-    report_begin(&table, out, block->columns, block->column_count);
-    if (summary_needs_measure(out))
-        measure_units(block, &table);
+    report_begin(&table, out, block->columns, choose_columns(block));
+    if (out->format == REPORT_CSV || out->units == REPORT_UNITS_COLUMN)
+        survey_units(&table, block->report);
     if (out->format == REPORT_TEXT)
-        side_by_side_each_row(block, &table, report_measure);
+        each_name(&table, report_survey, block->report);
     report_header(&table);
-    side_by_side_each_row(block, &table, report_row);
+    each_name(&table, report_put, block->report);
     report_end(&table);
 }
 
@@ -188,21 +199,16 @@ static void json_parts(struct json_writer *json, const struct merged_report *rep
     json_close_array(json);
 }
 
-static void json_row(struct json_writer *json, const struct merged_report *report,
-                     const struct merged_group *group, const struct summary_row *row)
+static void json_row(struct json_writer *json, const struct merged_report *report, int group,
+                     const struct summary_row *row)
 {
-    size_t count;
-    const struct summary_part *parts = summary_merge_parts(group, row, &count);
-    struct summary_outlier outlier =
-        summary_merge_outlier(report->merge, parts, count, report->is_read);
-    bool off = outlier.process != UINT32_MAX;
+    const struct name_line line = line_of(report, group, row);
 
     json_open_object(json);
     JSON_FACTS(json, FACT("name", row->name), FACT("calls", row->calls),
-               FACT("total_ns", row->total), FACT("mean_total_ns", outlier.mean),
-               FACT_IF("deviation_percent", off, outlier.percent),
-               FACT_IF("of", off, report->set->processes[outlier.process].label));
-    json_parts(json, report, parts, count);
+               FACT("total_ns", row->total), FACT("mean_total_ns", line.outlier.mean),
+               FACT_IF("deviation_percent", line.of, line.outlier.percent), FACT("of", line.of));
+    json_parts(json, report, line.parts, line.count);
     json_close_object(json);
 }
 
@@ -223,7 +229,7 @@ static void side_by_side_print_json(const struct report_out *out,
         JSON_FACTS(&json, FACT("name", summary_group_words[i].key), FACT("total_ns", group->total));
         json_key_array(&json, "rows");
         for (size_t row = 0; row < group->row_count; row++)
-            json_row(&json, report, group, &group->rows[row]);
+            json_row(&json, report, i, &group->rows[row]);
         json_close_array(&json);
         json_close_object(&json);
     }
