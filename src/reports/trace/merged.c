@@ -34,12 +34,9 @@ struct merging {
     struct source *sources;
     uint32_t *heap; /* of indexes of sources */
     size_t heap_count;
-    struct trace_columns columns;
-    struct report_table table;
+    struct trace_table table;
     struct json_writer json;
     uint32_t present;
-    uint64_t first_start;
-    uint64_t count; /* of rows printed */
 };
 
 /* ---- Files ---- */
@@ -216,49 +213,27 @@ static enum mp_status survey_all(struct merging *merging, struct trace_survey *s
     return MP_OK;
 }
 
-static uint8_t label_width(const struct trace_set *set)
+static uint32_t label_width(const struct trace_set *set)
 {
     size_t width = strlen("Process");
 
     for (size_t i = 0; i < set->count; i++)
         width = greater(width, strlen(set->processes[i].label));
-    return (uint8_t)(width < REPORT_WIDEST_TEXT ? width : REPORT_WIDEST_TEXT);
+    return (uint32_t)(width < REPORT_WIDEST_TEXT ? width : REPORT_WIDEST_TEXT);
 }
 
 static enum mp_status begin_table(struct merging *merging, struct mp_error *error)
 {
-    struct report_cell cells[TRACE_MAX_COLUMNS];
-    struct trace_columns *columns = &merging->columns;
     const struct report_out *out = merging->out;
     struct trace_survey survey;
 
     MP_TRY(survey_all(merging, &survey, error));
-    trace_columns_choose(columns, out, merging->present | TRACE_PROCESSES, survey.peers);
-    columns->columns[0].width = label_width(merging->set);
-    if (out->format == REPORT_JSON) {
+    if (out->format == REPORT_JSON)
         json_begin(&merging->json, out->file, 2);
-        report_begin_json(&merging->table, &merging->json, columns->columns, columns->count);
-        return MP_OK;
-    }
-    report_begin(&merging->table, out, columns->columns, columns->count);
-    if (trace_needs_units(out) && survey.any) {
-        trace_columns_fill_survey(columns, &survey, cells);
-        report_measure_units(&merging->table, cells);
-    }
+    trace_table_begin(&merging->table, out, &merging->json, merging->present | TRACE_PROCESSES,
+                      &survey);
+    merging->table.table.fit[0].width = label_width(merging->set);
     return MP_OK;
-}
-
-static void print_row(struct merging *merging, const struct trace_row *row)
-{
-    struct report_cell cells[TRACE_MAX_COLUMNS];
-
-    if (!merging->count++) {
-        merging->first_start = row->start;
-        if (report_has_titles(merging->out))
-            report_header(&merging->table);
-    }
-    trace_columns_fill(&merging->columns, row, merging->first_start, cells);
-    report_row(&merging->table, cells);
 }
 
 static enum mp_status print_rows(struct merging *merging, struct mp_error *error)
@@ -266,12 +241,12 @@ static enum mp_status print_rows(struct merging *merging, struct mp_error *error
     enum mp_status status = fill_heap(merging);
 
     if (!report_has_titles(merging->out))
-        report_header(&merging->table);
+        report_header(&merging->table.table);
     while (status == MP_OK && merging->heap_count && !report_failed(merging->out)) {
-        print_row(merging, &merging->sources[merging->heap[0]].row);
+        trace_table_put(&merging->table, &merging->sources[merging->heap[0]].row);
         status = trace_merged_advance(merging);
     }
-    report_end(&merging->table);
+    report_end(&merging->table.table);
     if (status == MP_OK)
         return MP_OK;
     return mp_error_set(error, status, "cannot read the records: %s", mp_status_name(status));
@@ -320,10 +295,10 @@ static enum mp_status trace_merged_print_table(struct merging *merging, struct m
     if (merging->present)
         trace_print_empty(merging->out, NULL, merging->options, merging->present);
     MP_TRY(print_rows(merging, error));
-    if (!merging->count)
+    if (!merging->table.count)
         trace_print_empty(merging->out, NULL, merging->options, 0);
     else if (merging->out->format == REPORT_TEXT)
-        trace_print_notes(merging->out->file, &merging->columns);
+        trace_print_notes(&merging->table);
     print_later_warnings(merging);
     return MP_OK;
 }

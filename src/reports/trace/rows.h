@@ -3,7 +3,7 @@
  *
  *     rows.c      opens a trace and delivers its rows
  *     describe.c  what a record is called and where it ran
- *     columns.c   which columns a table has, and what they show of a row
+ *     columns.c   the table: which columns it has, and what they show of a row
  *     survey.c    what must be known before the first row: units of columns
  *     trace.c     the table of one trace; merged.c that of several
  */
@@ -168,31 +168,24 @@ enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_su
 /* Bytes over ns, in bytes a second. */
 double trace_throughput(uint64_t bytes, uint64_t ns);
 
-/* ---- Columns ---- */
+/* ---- The table ---- */
 
-#define TRACE_MAX_COLUMNS REPORT_MAX_COLUMNS
-
-/* The columns of one table. */
-struct trace_columns {
-    struct report_column columns[TRACE_MAX_COLUMNS];
-    uint8_t cells[TRACE_MAX_COLUMNS]; /* enum trace_cell */
-    size_t count;
-    bool has_shapes; /* registers and shared memory; memory kinds */
-    bool has_memory;
+struct trace_table {
+    struct report_table table;
+    const struct report_out *out;
+    uint32_t there;       /* kinds of which there are columns */
+    uint64_t first_start; /* of the first row */
+    uint64_t count;       /* rows printed */
 };
 
-/* Those that have something to show; in a sheet always the same, those of JSON. */
-void trace_columns_choose(struct trace_columns *columns, const struct report_out *out,
-                          uint32_t present, bool peers);
+/* Chooses the columns that have something to show; in a sheet always those of JSON. `json` is where
+ * objects go if that is the format. */
+void trace_table_begin(struct trace_table *table, const struct report_out *out,
+                       struct json_writer *json, uint32_t present,
+                       const struct trace_survey *survey);
 
-/* Cells of a row, of which the first began at `first_start`. */
-void trace_columns_fill(const struct trace_columns *columns, const struct trace_row *row,
-                        uint64_t first_start, struct report_cell cells[TRACE_MAX_COLUMNS]);
-
-/* A row of the greatest numbers, for report_measure_units. */
-void trace_columns_fill_survey(const struct trace_columns *columns,
-                               const struct trace_survey *survey,
-                               struct report_cell cells[TRACE_MAX_COLUMNS]);
+/* Prints a row; above the first one the header, unless this is a sheet. */
+void trace_table_put(struct trace_table *table, const struct trace_row *row);
 
 /* ---- Around the table ---- */
 
@@ -205,6 +198,6 @@ void trace_print_empty(const struct report_out *out, const struct mp_trace *trac
                        const struct traces_options *options, uint32_t kinds);
 
 /* What the columns' short titles mean. */
-void trace_print_notes(FILE *file, const struct trace_columns *columns);
+void trace_print_notes(const struct trace_table *table);
 
 #endif

@@ -14,11 +14,8 @@
 struct printing {
     const struct report_out *out;
     struct trace_rows *rows;
-    struct trace_columns columns;
-    struct report_table table;
+    struct trace_table table;
     struct json_writer json;
-    uint64_t first_start;
-    uint64_t count; /* of rows printed */
 };
 
 bool trace_needs_units(const struct report_out *out)
@@ -30,47 +27,29 @@ bool trace_needs_units(const struct report_out *out)
 /* Chooses the columns, and their units where they have some. */
 static enum mp_status begin_table(struct printing *printing, struct mp_error *error)
 {
-    struct report_cell cells[TRACE_MAX_COLUMNS];
-    struct trace_columns *columns = &printing->columns;
-    const struct report_out *out = printing->out;
     struct trace_survey survey;
-    bool units = trace_needs_units(out);
 
-    MP_TRY(trace_survey(printing->rows, units, &survey, error));
-    trace_columns_choose(columns, out, printing->rows->present, survey.peers);
-    if (out->format == REPORT_JSON) {
-        json_begin(&printing->json, out->file, 2);
-        report_begin_json(&printing->table, &printing->json, columns->columns, columns->count);
-        return MP_OK;
-    }
-    report_begin(&printing->table, out, columns->columns, columns->count);
-    if (units && survey.any) {
-        trace_columns_fill_survey(columns, &survey, cells);
-        report_measure_units(&printing->table, cells);
-    }
+    MP_TRY(trace_survey(printing->rows, trace_needs_units(printing->out), &survey, error));
+    if (printing->out->format == REPORT_JSON)
+        json_begin(&printing->json, printing->out->file, 2);
+    trace_table_begin(&printing->table, printing->out, &printing->json, printing->rows->present,
+                      &survey);
     return MP_OK;
 }
 
 static enum mp_status print_rows(struct printing *printing, struct mp_error *error)
 {
-    struct report_cell cells[TRACE_MAX_COLUMNS];
     struct trace_row row;
     enum mp_status status;
 
     if (!report_has_titles(printing->out))
-        report_header(&printing->table);
+        report_header(&printing->table.table);
     while ((status = trace_rows_next(printing->rows, &row)) == MP_OK) {
-        if (!printing->count++) {
-            printing->first_start = row.start;
-            if (report_has_titles(printing->out))
-                report_header(&printing->table);
-        }
-        trace_columns_fill(&printing->columns, &row, printing->first_start, cells);
-        report_row(&printing->table, cells);
+        trace_table_put(&printing->table, &row);
         if (report_failed(printing->out))
             break; /* nobody reads on; the caller sees it */
     }
-    report_end(&printing->table);
+    report_end(&printing->table.table);
     if (status != MP_OK && status != MP_END)
         return mp_error_set(error, status, "cannot read the records: %s", mp_status_name(status));
     trace_rows_finish(printing->rows);
@@ -93,20 +72,6 @@ void trace_print_empty(const struct report_out *out, const struct mp_trace *trac
         print_instead(out, trace, "No kernels were profiled.\n");
     if (options->api && !(kinds & TRACE_API))
         print_instead(out, trace, "No API activities were profiled.\n");
-}
-
-void trace_print_notes(FILE *file, const struct trace_columns *columns)
-{
-    if (columns->has_shapes)
-        fputs("\nRegs: Registers of a thread, with those that driver and tools add.\n"
-              "SSMem: Static shared memory of a block.\n"
-              "DSMem: Dynamic shared memory of a block.\n",
-              file);
-    if (columns->has_memory)
-        fprintf(file,
-                "%sSrcMemType: Kind of memory that a copy reads, or that a memset writes.\n"
-                "DstMemType: Kind of memory that a copy writes.\n",
-                columns->has_shapes ? "" : "\n");
 }
 
 /* Warns of damage and doubtful rows that were found while printing and are not in the head. */
@@ -139,10 +104,10 @@ static enum mp_status print_trace_rows(struct printing *printing, struct mp_erro
     if (rows->present)
         trace_print_empty(out, rows->trace, rows->options, rows->present);
     MP_TRY(print_rows(printing, error));
-    if (!printing->count)
+    if (!printing->table.count)
         trace_print_empty(out, rows->trace, rows->options, 0);
     else if (out->format == REPORT_TEXT)
-        trace_print_notes(out->file, &printing->columns);
+        trace_print_notes(&printing->table);
     print_later_warning(printing, earlier);
     return MP_OK;
 }
