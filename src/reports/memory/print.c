@@ -13,46 +13,6 @@
 
 #include "base/poison.h"
 
-/* ---- Tables ---- */
-
-static void memory_each_row(struct report_table *report, const struct memory_table *table,
-                            void (*take)(struct report_table *, const struct report_cell *))
-{
-    struct report_cell cells[MEMORY_MAX_COLUMNS];
-    struct memory_texts texts;
-
-    for (size_t i = 0; i < table->rows; i++) {
-        table->fill(table, i, &texts, cells);
-        take(report, cells);
-    }
-}
-
-static void memory_table_print(const struct report_out *out, const struct memory_table *table,
-                               const char *name)
-{
-    size_t count = out->format == REPORT_TEXT ? table->text_count : table->count;
-    struct report_table report;
-
-    report_begin(&report, out, table->columns, count);
-    report.name = name;
-    memory_each_row(&report, table, report_measure);
-    report_header(&report);
-    memory_each_row(&report, table, report_row);
-    report_end(&report);
-}
-
-static void memory_table_json(struct json_writer *json, const char *key,
-                              const struct memory_table *table)
-{
-    struct report_table report;
-
-    json_key_array(json, key);
-    report_begin_json(&report, json, table->columns, table->count);
-    memory_each_row(&report, table, report_row);
-    report_end(&report);
-    json_close_array(json);
-}
-
 /* ---- Text and CSV ---- */
 
 static void print_title(const struct report_out *out, const struct mp_trace *trace,
@@ -304,32 +264,24 @@ void print_memory(const struct report_out *out, const struct mp_trace *trace,
 struct timeline {
     struct report_table table;
     const struct memory *memory;
-    bool steps;
-    bool measure;
+    report_take *take;
     bool head; /* is printed */
 };
 
 static void take_point(void *context, const struct memory_point *point)
 {
     struct timeline *line = context;
-    struct report_cell cells[MEMORY_MAX_COLUMNS];
-    struct memory_texts texts;
 
-    memory_point_cells(line->memory, point, line->steps, &texts, cells);
-    if (line->measure && line->table.format == REPORT_CSV)
-        report_measure_units(&line->table, cells); /* widths are for text, and take longer */
-    else if (line->measure)
-        report_measure(&line->table, cells);
-    if (line->measure)
-        return;
-    if (!line->head)
+    if (line->take == report_put && !line->head) {
         report_header(&line->table);
-    line->head = true;
-    report_row(&line->table, cells);
+        line->head = true;
+    }
+    line->take(&line->table, point);
 }
 
-static enum mp_status each_point(struct timeline *line, uint64_t steps)
+static enum mp_status each_point(struct timeline *line, uint64_t steps, report_take *take)
 {
+    line->take = take;
     return steps ? memory_each_step(line->memory, steps, take_point, line)
                  : memory_each_change(line->memory, take_point, line);
 }
@@ -339,36 +291,34 @@ static enum mp_status all_points(struct timeline *line, const struct report_out 
                                  const struct mp_trace *trace, uint64_t steps)
 {
     if (out->format == REPORT_JSON)
-        return each_point(line, steps);
+        return each_point(line, steps, report_put);
     if (!report_has_titles(out)) {
         report_header(&line->table);
         line->head = true;
-        return each_point(line, steps);
+        return each_point(line, steps, report_put);
     }
     if (print_nothing(out, trace, line->memory))
         return MP_OK;
     print_title(out, trace, "Memory over time");
-    line->measure = true;
-    MP_TRY(each_point(line, steps));
-    line->measure = false;
-    return each_point(line, steps);
+    MP_TRY(each_point(line, steps, report_survey));
+    return each_point(line, steps, report_put);
 }
 
 enum mp_status print_memory_timeline(const struct report_out *out, const struct mp_trace *trace,
                                      const struct memory *memory, uint64_t range, uint64_t steps)
 {
-    struct timeline line = {.memory = memory, .steps = steps != 0};
+    struct memory_table points = memory_points_table(memory, steps != 0);
+    struct timeline line = {.memory = memory};
     struct json_writer json;
-    size_t count;
-    const struct report_column *columns = memory_point_columns(line.steps, &count);
     enum mp_status status;
 
+    points.layout.of = &points;
     if (out->format == REPORT_JSON) {
         json_begin(&json, out->file, 0);
-        report_begin_json(&line.table, &json, columns, count);
+        report_open_json(&line.table, &json, &points.layout);
     } else {
         print_head(out, trace, &memory->quality, range, memory->capture_ranges);
-        report_begin(&line.table, out, columns, count);
+        report_open(&line.table, out, &points.layout);
     }
     status = all_points(&line, out, trace, steps);
     report_end(&line.table);

@@ -9,68 +9,43 @@
 
 #include "base/poison.h"
 
-enum { ALLOCATIONS, FREES, BYTES, PEAK, KEPT, MEMORY, DEVICE, COLUMN_COUNT };
+#define OF(member) MEMBER(struct allocations_row, member)
 
-static const struct report_column columns[COLUMN_COUNT] = {
-    [ALLOCATIONS] = {.title = "Allocs", .kind = REPORT_CELL_COUNT, .width = 8},
-    [FREES] = {.title = "Frees", .kind = REPORT_CELL_COUNT, .width = 8},
-    [BYTES] = {.title = "Total Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
-    [PEAK] = {.title = "Peak Size", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
-    [KEPT] = {.title = "Not Freed", .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true},
-    [MEMORY] = {.title = "Memory", .kind = REPORT_CELL_TEXT, .width = 14},
-    [DEVICE] = {.title = "Device", .kind = REPORT_CELL_TEXT, .width = 4, .left = true},
-};
-
-#define DEVICE_BYTES 160
-
-/* The texts that cells of a row point to. */
-struct texts {
-    char memory[24];
-    char device[DEVICE_BYTES];
-};
-
-static void allocations_fill_cells(struct report_cell cells[COLUMN_COUNT], struct texts *texts,
-                                   const struct allocations_row *row)
+static struct report_cell memory_cell(const void *at, struct report_table *table)
 {
-    const char *memory = mp_enum_name("memory_kind", row->kind);
+    uint64_t kind = ((const struct allocations_row *)at)->kind;
+    const char *name = mp_enum_name("memory_kind", kind);
 
-    snprintf(texts->memory, sizeof texts->memory, "%" PRIu64, row->kind);
-    snprintf(texts->device, sizeof texts->device, "%s (%" PRIu64 ")", row->name ? row->name : "GPU",
-             row->device);
-    cells[ALLOCATIONS] = report_number_cell(row->allocations);
-    cells[FREES] = report_number_cell(row->frees);
-    cells[BYTES] = report_number_cell(row->bytes);
-    cells[PEAK] = report_number_cell(row->peak);
-    cells[KEPT] = report_number_cell(row->kept);
-    cells[MEMORY] = report_text_cell(memory ? memory : texts->memory);
-    cells[DEVICE] =
-        row->device == UINT64_MAX ? report_absent_cell() : report_text_cell(texts->device);
+    return report_text_cell(name ? name : report_say(table, "%" PRIu64, kind));
 }
 
-static void allocations_each_row(struct report_table *table, const struct allocations *allocations,
-                                 void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell device_cell(const void *at, struct report_table *table)
 {
-    struct report_cell cells[COLUMN_COUNT];
-    struct texts texts;
+    const struct allocations_row *row = at;
 
-    for (size_t i = 0; i < allocations->row_count; i++) {
-        allocations_fill_cells(cells, &texts, &allocations->rows[i]);
-        take(table, cells);
-    }
+    if (row->device == UINT64_MAX)
+        return report_absent_cell();
+    return report_text_cell(
+        report_say(table, "%.130s (%" PRIu64 ")", row->name ? row->name : "GPU", row->device));
 }
+
+static const struct report_column columns[] = {
+    COLUMN("Allocs", NULL, COUNT, 8, OF(allocations)),
+    COLUMN("Frees", NULL, COUNT, 8, OF(frees)),
+    COLUMN("Total Size", NULL, BYTES, 8, OF(bytes), .scaled = true),
+    COLUMN("Peak Size", NULL, BYTES, 8, OF(peak), .scaled = true),
+    COLUMN("Not Freed", NULL, BYTES, 8, OF(kept), .scaled = true),
+    COLUMN("Memory", NULL, TEXT, 14, .cell = memory_cell),
+    COLUMN("Device", NULL, TEXT, 4, .cell = device_cell, .left = true),
+};
 
 void print_allocations(const struct report_out *out, const struct mp_trace *trace,
                        const struct allocations *allocations)
 {
-    struct report_table table;
-
     if (!allocations->row_count)
         return;
     print_prefix(out, trace);
     fputs("Memory allocation result:\n", out->file);
-    report_begin(&table, out, columns, COLUMN_COUNT);
-    allocations_each_row(&table, allocations, report_measure);
-    report_header(&table);
-    allocations_each_row(&table, allocations, report_row);
-    report_end(&table);
+    report_array(out, &(struct report_layout){REPORT_COLUMNS(columns)}, allocations->rows,
+                 allocations->row_count, sizeof *allocations->rows);
 }

@@ -1,11 +1,9 @@
-/* The tables of the memory report: columns, and the cells of a row. Sections of text and JSON
- * share them.
+/* The tables of the memory report: columns and rows. Sections of text and JSON share them. The `of`
+ * of a table is its struct memory_table.
  */
 #include "reports/memory/tables.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "profile/names/names.h"
 
@@ -13,133 +11,124 @@
 
 /* ---- Cells ---- */
 
-static struct report_cell kind_cell(uint64_t kind, struct memory_texts *texts)
+static const struct memory *memory_of(const struct report_table *table)
 {
-    const char *name = mp_enum_name("memory_kind", kind);
-
-    snprintf(texts->kind, sizeof texts->kind, "%" PRIu64, kind);
-    return report_text_cell(name ? name : texts->kind);
+    return ((const struct memory_table *)table->of)->memory;
 }
 
-static struct report_cell device_cell(const struct memory *memory, uint64_t ordinal,
-                                      struct memory_texts *texts)
+/* Those that follow show the column's value, a number, as something else. */
+
+static struct report_cell kind_cell(const void *row, struct report_table *table)
 {
+    uint64_t kind = report_value_cell(row, table).number;
+    const char *name = mp_enum_name("memory_kind", kind);
+
+    return report_text_cell(name ? name : report_say(table, "%" PRIu64, kind));
+}
+
+static struct report_cell device_cell(const void *row, struct report_table *table)
+{
+    const struct memory *memory = memory_of(table);
+    uint64_t ordinal = report_value_cell(row, table).number;
     const struct definition_device *device = dense_at(&memory->definitions.devices, ordinal);
     const char *name =
         device && device->defined ? definitions_text(&memory->definitions, device->name) : NULL;
 
     if (ordinal == MEMORY_HOST)
         return report_text_cell("host");
-    snprintf(texts->device, sizeof texts->device, "%s (%" PRIu64 ")", name ? name : "GPU", ordinal);
-    return report_text_cell(texts->device);
+    return report_text_cell(
+        report_say(table, "%.130s (%" PRIu64 ")", name ? name : "GPU", ordinal));
 }
 
-void memory_json_device(struct json_writer *json, const struct memory *memory, uint64_t ordinal)
+static struct report_cell time_cell(const void *row, struct report_table *table)
 {
-    struct memory_texts texts;
-    struct report_cell cell = device_cell(memory, ordinal, &texts);
+    uint64_t time = report_value_cell(row, table).number;
 
-    json_key(json, "device_name");
-    json_bytes(json, cell.text, cell.text_bytes);
+    return report_number_if(time, time - memory_of(table)->events.first_time);
 }
 
 /* Functions are written as in nvprof: without their version. */
-static struct report_cell function_cell(const char *name)
+static struct report_cell function_cell(const void *row, struct report_table *table)
 {
-    struct report_cell cell = report_text_cell(name);
+    struct report_cell cell = report_value_cell(row, table);
 
-    if (name)
-        cell.text_bytes = (uint32_t)names_api_length(name);
+    if (!cell.absent)
+        cell.text_bytes = (uint32_t)names_api_length(cell.text);
     return cell;
 }
 
-static struct report_cell time_cell(const struct memory *memory, uint64_t time)
+#define IF_DOMAINS 1u /* bits of `there` */
+#define IF_DEVICE  2u
+
+#define SIZE(title, key, ...) COLUMN(title, key, BYTES, 8, .scaled = true, __VA_ARGS__)
+#define MOMENT(title, key, ...)                                                                    \
+    COLUMN(title, key, TIME, 8, .cell = time_cell, .moment = true, __VA_ARGS__)
+#define KIND(...) COLUMN("Memory", "kind", TEXT, 6, .cell = kind_cell, __VA_ARGS__)
+#define DEVICE(...)                                                                                \
+    COLUMN("Device", "device_name", TEXT, 4, .cell = device_cell, .left = true, __VA_ARGS__)
+
+/* Text has the last one if some row has a domain. */
+#define SOURCE_COLUMNS(row)                                                                        \
+    COLUMN("Function", "function", TEXT, 8, MEMBER(row, source.function), .cell = function_cell,   \
+           .left = true, .name = true),                                                            \
+        COLUMN("NVTX Range", "range", TEXT, 0, MEMBER(row, source.range), .left = true),           \
+        COLUMN("NVTX Domain", "domain", TEXT, 0, MEMBER(row, source.domain), .left = true,         \
+               .needs = IF_DOMAINS, .drop = 4)
+
+void memory_table_print(const struct report_out *out, const struct memory_table *table,
+                        const char *name)
 {
-    if (!time)
-        return report_absent_cell();
-    return report_number_cell(time - memory->events.first_time);
+    struct report_layout layout = table->layout;
+
+    layout.of = table;
+    layout.name = name;
+    if (out->format != REPORT_TEXT || table->has_domains)
+        layout.there |= IF_DOMAINS;
+    report_print(out, &layout, table->each);
 }
 
-/* Function, range and domain, the last columns of a table. */
-static void source_cells(const struct memory_source *source, struct report_cell *cells)
+void memory_table_json(struct json_writer *json, const char *key, const struct memory_table *table)
 {
-    cells[0] = function_cell(source->function);
-    cells[1] = report_text_cell(source->range);
-    cells[2] = report_text_cell(source->domain);
-}
+    struct report_layout layout = table->layout;
 
-#define SOURCE_COLUMNS                                                                             \
-    {.title = "Function",                                                                          \
-     .key = "function",                                                                            \
-     .kind = REPORT_CELL_TEXT,                                                                     \
-     .width = 8,                                                                                   \
-     .left = true,                                                                                 \
-     .name = true},                                                                                \
-        {.title = "NVTX Range", .key = "range", .kind = REPORT_CELL_TEXT, .left = true},           \
-    {                                                                                              \
-        .title = "NVTX Domain", .key = "domain", .kind = REPORT_CELL_TEXT, .left = true, .drop = 4 \
-    }
-#define SIZE_COLUMN(title_, key_)                                                                  \
-    {                                                                                              \
-        .title = (title_), .key = (key_), .kind = REPORT_CELL_BYTES, .width = 8, .scaled = true    \
-    }
-#define COUNT_COLUMN(title_, key_)                                                                 \
-    {                                                                                              \
-        .title = (title_), .key = (key_), .kind = REPORT_CELL_COUNT, .width = 5                    \
-    }
-#define TIME_COLUMN(title_, key_)                                                                  \
-    {                                                                                              \
-        .title = (title_), .key = (key_), .kind = REPORT_CELL_TIME, .width = 8                     \
-    }
-#define MOMENT_COLUMN(title_, key_)                                                                \
-    {                                                                                              \
-        .title = (title_), .key = (key_), .kind = REPORT_CELL_TIME, .width = 8, .moment = true     \
-    }
-#define MEMORY_COLUMN                                                                              \
-    {                                                                                              \
-        .title = "Memory", .key = "kind", .kind = REPORT_CELL_TEXT, .width = 6                     \
-    }
-#define DEVICE_COLUMN                                                                              \
-    {                                                                                              \
-        .title = "Device", .key = "device_name", .kind = REPORT_CELL_TEXT, .width = 4,             \
-        .left = true                                                                               \
-    }
-#define POOL_COLUMN                                                                                \
-    {                                                                                              \
-        .title = "Pool", .key = "pool", .kind = REPORT_CELL_HEX, .width = 4                        \
-    }
-#define COLUMNS(array) .columns = (array), .count = sizeof(array) / sizeof *(array)
+    layout.of = table;
+    layout.there |= IF_DOMAINS;
+    report_json_print(json, key, &layout, table->each);
+}
 
 /* ---- Totals ---- */
 
-static const struct report_column totals_columns[] = {
-    COUNT_COLUMN("Allocs", "allocations"),
-    COUNT_COLUMN("Frees", "frees"),
-    {.title = "Unknown", .key = "unknown_frees", .kind = REPORT_CELL_COUNT, .width = 5, .drop = 1},
-    SIZE_COLUMN("Total Size", "bytes"),
-    SIZE_COLUMN("Peak Size", "peak_bytes"),
-    MOMENT_COLUMN("Peak At", "peak_ns"),
-    SIZE_COLUMN("At End", "end_bytes"),
-    MEMORY_COLUMN,
-    {.title = "Device", .key = "device_name", .kind = REPORT_CELL_TEXT, .width = 4, .left = true},
+struct totals_line {
+    const struct memory_totals *totals;
+    uint64_t device;
+    uint64_t kind; /* ALL_KINDS: all memory of the device */
 };
 
-static void totals_cells(const struct memory *memory, const struct memory_totals *totals,
-                         struct report_cell cells[7])
+#define ALL_KINDS  UINT64_MAX
+#define OF(member) THROUGH(struct totals_line, totals, member)
+
+static struct report_cell any_kind_cell(const void *at, struct report_table *table)
 {
-    cells[0] = report_number_cell(totals->allocations);
-    cells[1] = report_number_cell(totals->frees);
-    cells[2] = report_number_cell(totals->unknown);
-    cells[3] = report_number_cell(totals->bytes);
-    cells[4] = report_number_cell(totals->peak);
-    cells[5] = time_cell(memory, totals->peak_time);
-    cells[6] = report_number_cell(totals->live);
+    return ((const struct totals_line *)at)->kind == ALL_KINDS ? report_text_cell("all")
+                                                               : kind_cell(at, table);
 }
 
-static void fill_kind(const struct memory_table *table, const struct allocations_row *row,
-                      struct memory_texts *texts, struct report_cell cells[MEMORY_MAX_COLUMNS])
+static const struct report_column totals_columns[] = {
+    COLUMN("Allocs", "allocations", COUNT, 5, OF(allocations)),
+    COLUMN("Frees", "frees", COUNT, 5, OF(frees)),
+    COLUMN("Unknown", "unknown_frees", COUNT, 5, OF(unknown), .drop = 1),
+    SIZE("Total Size", "bytes", OF(bytes)),
+    SIZE("Peak Size", "peak_bytes", OF(peak)),
+    MOMENT("Peak At", "peak_ns", OF(peak_time)),
+    SIZE("At End", "end_bytes", OF(live)),
+    COLUMN("Memory", "kind", TEXT, 6, MEMBER(struct totals_line, kind), .cell = any_kind_cell),
+    DEVICE(MEMBER(struct totals_line, device)),
+};
+#undef OF
+
+static struct memory_totals totals_of(const struct allocations_row *row)
 {
-    const struct memory_totals totals = {
+    return (struct memory_totals){
         .allocations = row->allocations,
         .frees = row->frees,
         .unknown = row->unknown,
@@ -148,308 +137,283 @@ static void fill_kind(const struct memory_table *table, const struct allocations
         .peak_time = row->peak_time,
         .live = row->kept,
     };
-
-    totals_cells(table->memory, &totals, cells);
-    cells[7] = kind_cell(row->kind, texts);
-    cells[8] = device_cell(table->memory, row->device, texts);
 }
 
 /* A device's row stands before the rows of its kinds; both lists have the same order. */
-static void fill_totals(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                        struct report_cell cells[MEMORY_MAX_COLUMNS])
+static void each_total(struct report_table *table, report_take *take)
 {
-    const struct memory *memory = table->memory;
+    const struct memory *memory = memory_of(table);
     size_t kind = 0;
 
     for (size_t i = 0; i < memory->device_count; i++) {
         const struct memory_device *device = &memory->devices[i];
 
-        if (i + kind == row) {
-            totals_cells(memory, &device->totals, cells);
-            cells[7] = report_text_cell("all");
-            cells[8] = device_cell(memory, device->device, texts);
-            return;
-        }
+        take(table, &(struct totals_line){&device->totals, device->device, ALL_KINDS});
         for (; kind < memory->kind_count && memory->kinds[kind].device == device->device; kind++) {
-            if (i + 1 + kind == row) {
-                fill_kind(table, &memory->kinds[kind], texts, cells);
-                return;
-            }
+            const struct memory_totals totals = totals_of(&memory->kinds[kind]);
+
+            take(table, &(struct totals_line){&totals, device->device, memory->kinds[kind].kind});
         }
     }
 }
 
 struct memory_table memory_totals_table(const struct memory *memory)
 {
-    struct memory_table table = {
+    return (struct memory_table){
         .memory = memory,
-        COLUMNS(totals_columns),
+        .layout = {REPORT_COLUMNS(totals_columns)},
         .rows = memory->device_count + memory->kind_count,
-        .fill = fill_totals,
+        .each = each_total,
     };
-
-    table.text_count = table.count;
-    return table;
 }
 
 /* ---- At the peak ---- */
 
-static const struct report_column alive_columns[] = {
-    SIZE_COLUMN("Size", "bytes"),
-    {.title = "Address", .key = "address", .kind = REPORT_CELL_HEX, .width = 8, .drop = 5},
-    MOMENT_COLUMN("Allocated", "time_ns"),
-    MEMORY_COLUMN,
-    {.title = "Correlation", .key = "correlation", .kind = REPORT_CELL_ID, .width = 5, .drop = 6},
-    SOURCE_COLUMNS,
+struct alive_line {
+    const struct memory_alive *alive;
+    struct memory_source source;
+    uint64_t device;
 };
 
-static void fill_alive(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                       struct report_cell cells[MEMORY_MAX_COLUMNS])
-{
-    const struct memory_alive *alive = &table->memory->devices[table->which].alive[row];
+#define OF(member) THROUGH(struct alive_line, alive, member)
 
-    cells[0] = report_number_cell(alive->bytes);
-    cells[1] = report_number_cell(alive->address);
-    cells[2] = time_cell(table->memory, alive->time);
-    cells[3] = kind_cell(alive->kind, texts);
-    cells[4] = alive->correlation ? report_number_cell(alive->correlation) : report_absent_cell();
-    source_cells(&alive->source, cells + 5);
+static const struct report_column alive_columns[] = {
+    DEVICE(MEMBER(struct alive_line, device), .needs = IF_DEVICE),
+    SIZE("Size", "bytes", OF(bytes)),
+    COLUMN("Address", "address", HEX, 8, OF(address), .drop = 5),
+    MOMENT("Allocated", "time_ns", OF(time)),
+    KIND(OF(kind)),
+    COLUMN("Correlation", "correlation", ID, 5, OF(correlation), UNLESS_ZERO, .drop = 6),
+    SOURCE_COLUMNS(struct alive_line),
+};
+#undef OF
+
+static void each_alive_of(struct report_table *table, report_take *take,
+                          const struct memory_device *device)
+{
+    for (size_t i = 0; i < device->alive_shown; i++)
+        take(table,
+             &(struct alive_line){&device->alive[i], device->alive[i].source, device->device});
+}
+
+static void each_alive(struct report_table *table, report_take *take)
+{
+    const struct memory_table *own = table->of;
+
+    each_alive_of(table, take, &own->memory->devices[own->which]);
+}
+
+static void each_peak(struct report_table *table, report_take *take)
+{
+    const struct memory *memory = memory_of(table);
+
+    for (size_t i = 0; i < memory->device_count; i++)
+        each_alive_of(table, take, &memory->devices[i]);
 }
 
 struct memory_table memory_alive_table(const struct memory *memory, size_t device)
 {
     struct memory_table table = {
         .memory = memory,
-        COLUMNS(alive_columns),
+        .layout = {REPORT_COLUMNS(alive_columns)},
         .rows = memory->devices[device].alive_shown,
         .which = device,
-        .fill = fill_alive,
+        .each = each_alive,
     };
 
-    table.text_count = table.count - 1;
-    for (size_t i = 0; i < table.rows; i++) {
-        if (memory->devices[device].alive[i].source.domain)
-            table.text_count = table.count;
-    }
+    for (size_t i = 0; i < table.rows; i++)
+        table.has_domains |= memory->devices[device].alive[i].source.domain != NULL;
     return table;
-}
-
-/* The same of all devices, for CSV: the device stands before the row. */
-
-static const struct report_column peaks_columns[] = {
-    DEVICE_COLUMN,
-    SIZE_COLUMN("Size", "bytes"),
-    {.title = "Address", .key = "address", .kind = REPORT_CELL_HEX, .width = 8},
-    MOMENT_COLUMN("Allocated", "time_ns"),
-    MEMORY_COLUMN,
-    {.title = "Correlation", .key = "correlation", .kind = REPORT_CELL_ID, .width = 5},
-    SOURCE_COLUMNS,
-};
-
-static void fill_peaks(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                       struct report_cell cells[MEMORY_MAX_COLUMNS])
-{
-    const struct memory_device *device = table->memory->devices;
-    struct memory_table alive = *table;
-    struct report_cell own[MEMORY_MAX_COLUMNS];
-
-    for (alive.which = 0; row >= device->alive_shown; device++, alive.which++)
-        row -= device->alive_shown;
-    cells[0] = device_cell(table->memory, device->device, texts);
-    fill_alive(&alive, row, texts, own);
-    for (size_t i = 1; i < table->count; i++)
-        cells[i] = own[i - 1];
 }
 
 struct memory_table memory_peaks_table(const struct memory *memory)
 {
     struct memory_table table = {
         .memory = memory,
-        COLUMNS(peaks_columns),
-        .fill = fill_peaks,
+        .layout = {REPORT_COLUMNS(alive_columns), .there = IF_DEVICE},
+        .has_domains = true,
+        .each = each_peak,
     };
 
     for (size_t i = 0; i < memory->device_count; i++)
         table.rows += memory->devices[i].alive_shown;
-    table.text_count = table.count;
     return table;
 }
 
 /* ---- Pools ---- */
 
-static const struct report_column pool_columns[] = {
-    COUNT_COLUMN("Allocs", "allocations"),
-    COUNT_COLUMN("Frees", "frees"),
-    SIZE_COLUMN("Peak Size", "peak_bytes"),
-    SIZE_COLUMN("At End", "end_bytes"),
-    SIZE_COLUMN("Reserved", "reserved_bytes"),
-    SIZE_COLUMN("Max Reserved", "max_reserved_bytes"),
-    SIZE_COLUMN("Used", "used_bytes"),
-    SIZE_COLUMN("Max Used", "max_used_bytes"),
-    COUNT_COLUMN("Trims", "trims"),
-    POOL_COLUMN,
-    DEVICE_COLUMN,
-    {.title = "Created", .key = "created_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Destroyed", .key = "destroyed_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Threshold",
-     .key = "release_threshold_bytes",
-     .kind = REPORT_CELL_BYTES,
-     .width = 8,
-     .scaled = true},
-    {.title = "Imported", .key = "imported", .kind = REPORT_CELL_BOOL, .width = 3},
+struct pool_line {
+    const struct memory_pool_row *row;
+    const struct memory_pool *pool;
+    bool is_used; /* its use was seen */
+    bool imported;
 };
 
-static struct report_cell known(bool is_known, uint64_t number)
-{
-    return is_known ? report_number_cell(number) : report_absent_cell();
-}
+#define OF(member)   THROUGH(struct pool_line, row, totals.member)
+#define POOL(member) THROUGH(struct pool_line, pool, member)
+#define IF(member)   .when = REPORT_THROUGH(struct pool_line, pool, member)
+#define IN_DATA      .formats = REPORT_IN_DATA
 
-static void fill_pool(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                      struct report_cell cells[MEMORY_MAX_COLUMNS])
-{
-    const struct memory *memory = table->memory;
-    const struct memory_pool *pool = memory->pools[row].pool;
-    const struct memory_totals *totals = &memory->pools[row].totals;
-    bool allocated = totals->allocations || totals->frees;
+static const struct report_column pool_columns[] = {
+    COLUMN("Allocs", "allocations", COUNT, 5, OF(allocations)),
+    COLUMN("Frees", "frees", COUNT, 5, OF(frees)),
+    SIZE("Peak Size", "peak_bytes", OF(peak)),
+    SIZE("At End", "end_bytes", OF(live)),
+    SIZE("Reserved", "reserved_bytes", POOL(reserved), IF(has_sizes)),
+    SIZE("Max Reserved", "max_reserved_bytes", POOL(max_reserved), IF(has_sizes)),
+    SIZE("Used", "used_bytes", POOL(used), WHEN(struct pool_line, is_used)),
+    SIZE("Max Used", "max_used_bytes", POOL(max_used), WHEN(struct pool_line, is_used)),
+    COLUMN("Trims", "trims", COUNT, 5, POOL(trims)),
+    COLUMN("Pool", "pool", HEX, 4, POOL(address)),
+    DEVICE(POOL(device)),
+    COLUMN("Created", "created_ns", TIME, 8, POOL(created), .cell = time_cell, IN_DATA),
+    COLUMN("Destroyed", "destroyed_ns", TIME, 8, POOL(destroyed), .cell = time_cell, IN_DATA),
+    SIZE("Threshold", "release_threshold_bytes", POOL(threshold), IF(has_threshold), IN_DATA),
+    COLUMN("Imported", "imported", BOOL, 3, MEMBER(struct pool_line, imported), IN_DATA),
+};
+#undef OF
 
-    cells[0] = report_number_cell(totals->allocations);
-    cells[1] = report_number_cell(totals->frees);
-    cells[2] = report_number_cell(totals->peak);
-    cells[3] = report_number_cell(totals->live);
-    cells[4] = known(pool->has_sizes, pool->reserved);
-    cells[5] = known(pool->has_sizes, pool->max_reserved);
-    cells[6] = known(pool->has_sizes && allocated, pool->used);
-    cells[7] = known(pool->has_sizes && allocated, pool->max_used);
-    cells[8] = report_number_cell(pool->trims);
-    cells[9] = report_number_cell(pool->address);
-    cells[10] = device_cell(memory, pool->device, texts);
-    cells[11] = time_cell(memory, pool->created);
-    cells[12] = time_cell(memory, pool->destroyed);
-    cells[13] = known(pool->has_threshold, pool->threshold);
-    cells[14] = report_number_cell(pool->type == 2);
+static void each_pool(struct report_table *table, report_take *take)
+{
+    const struct memory *memory = memory_of(table);
+
+    for (size_t i = 0; i < memory->pool_count; i++) {
+        const struct memory_pool_row *row = &memory->pools[i];
+
+        take(table,
+             &(struct pool_line){
+                 .row = row,
+                 .pool = row->pool,
+                 .is_used = row->pool->has_sizes && (row->totals.allocations || row->totals.frees),
+                 .imported = row->pool->type == 2,
+             });
+    }
 }
 
 struct memory_table memory_pools_table(const struct memory *memory)
 {
     return (struct memory_table){
         .memory = memory,
-        COLUMNS(pool_columns),
-        .text_count = 11,
+        .layout = {REPORT_COLUMNS(pool_columns)},
         .rows = memory->pool_count,
-        .fill = fill_pool,
+        .each = each_pool,
     };
 }
 
 /* ---- Not freed ---- */
 
 static const struct report_column kept_columns[] = {
-    COUNT_COLUMN("Allocs", "allocations"),
-    SIZE_COLUMN("Size", "size"),
-    SIZE_COLUMN("Total Size", "bytes"),
-    SOURCE_COLUMNS,
+    COLUMN("Allocs", "allocations", COUNT, 5, MEMBER(struct memory_kept, count)),
+    SIZE("Size", "size", MEMBER(struct memory_kept, size)),
+    SIZE("Total Size", "bytes", MEMBER(struct memory_kept, bytes)),
+    SOURCE_COLUMNS(struct memory_kept),
 };
 
-static void fill_kept(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                      struct report_cell cells[MEMORY_MAX_COLUMNS])
+static void each_kept(struct report_table *table, report_take *take)
 {
-    const struct memory_kept *kept = &table->memory->kept[row];
+    const struct memory *memory = memory_of(table);
 
-    (void)texts;
-    cells[0] = report_number_cell(kept->count);
-    cells[1] = report_number_cell(kept->size);
-    cells[2] = report_number_cell(kept->bytes);
-    source_cells(&kept->source, cells + 3);
+    for (size_t i = 0; i < memory->kept_shown; i++)
+        take(table, &memory->kept[i]);
 }
 
 struct memory_table memory_kept_table(const struct memory *memory)
 {
     struct memory_table table = {
         .memory = memory,
-        COLUMNS(kept_columns),
+        .layout = {REPORT_COLUMNS(kept_columns)},
         .rows = memory->kept_shown,
-        .fill = fill_kept,
+        .each = each_kept,
     };
 
-    table.text_count = table.count - 1;
-    for (size_t i = 0; i < table.rows; i++) {
-        if (memory->kept[i].source.domain)
-            table.text_count = table.count;
-    }
+    for (size_t i = 0; i < table.rows; i++)
+        table.has_domains |= memory->kept[i].source.domain != NULL;
     return table;
 }
 
 /* ---- Churn ---- */
 
-static const struct report_column churn_columns[] = {
-    COUNT_COLUMN("Allocs", "allocations"),
-    SIZE_COLUMN("Allocated", "bytes"),
-    TIME_COLUMN("Alloc Time", "allocate_ns"),
-    COUNT_COLUMN("Frees", "frees"),
-    {.title = "Freed",
-     .key = "freed_bytes",
-     .kind = REPORT_CELL_BYTES,
-     .width = 8,
-     .scaled = true,
-     .drop = 5},
-    {.title = "Free Time", .key = "free_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 6},
-    {.title = "Pairs", .key = "pairs", .kind = REPORT_CELL_COUNT, .width = 5, .drop = 8},
-    {.title = "Avg Lifetime",
-     .key = "mean_lifetime_ns",
-     .kind = REPORT_CELL_MEAN,
-     .width = 8,
-     .drop = 7},
-    SOURCE_COLUMNS,
-};
+#define OF(member) MEMBER(struct memory_churn, member)
 
-static void fill_churn(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                       struct report_cell cells[MEMORY_MAX_COLUMNS])
+static struct report_cell timed_cell(const void *row, struct report_table *table)
 {
-    const struct memory *memory = table->memory;
-    const struct memory_churn *churn = row ? &memory->sources[row - 1] : &memory->churn;
-    bool timed = !memory->events.no_calls;
+    return memory_of(table)->events.no_calls ? report_absent_cell() : report_value_cell(row, table);
+}
 
-    (void)texts;
-    cells[0] = report_number_cell(churn->allocations);
-    cells[1] = report_number_cell(churn->bytes);
-    cells[2] = known(timed, churn->allocate_ns);
-    cells[3] = report_number_cell(churn->frees);
-    cells[4] = report_number_cell(churn->freed_bytes);
-    cells[5] = known(timed, churn->free_ns);
-    cells[6] = report_number_cell(churn->pairs);
-    cells[7] = churn->pairs ? report_real_cell(churn->lifetime / (double)churn->pairs)
-                            : report_absent_cell();
-    source_cells(&churn->source, cells + 8);
-    if (!row)
-        cells[8] = report_text_cell("<all>");
+static struct report_cell lifetime_cell(const void *at, struct report_table *table)
+{
+    const struct memory_churn *churn = at;
+
+    (void)table;
+    return report_real_if(churn->pairs, churn->lifetime / (double)churn->pairs);
+}
+
+static struct report_cell source_cell(const void *at, struct report_table *table)
+{
+    return at == &memory_of(table)->churn ? report_text_cell("<all>") : function_cell(at, table);
+}
+
+static const struct report_column churn_columns[] = {
+    COLUMN("Allocs", "allocations", COUNT, 5, OF(allocations)),
+    SIZE("Allocated", "bytes", OF(bytes)),
+    COLUMN("Alloc Time", "allocate_ns", TIME, 8, OF(allocate_ns), .cell = timed_cell),
+    COLUMN("Frees", "frees", COUNT, 5, OF(frees)),
+    SIZE("Freed", "freed_bytes", OF(freed_bytes), .drop = 5),
+    COLUMN("Free Time", "free_ns", TIME, 8, OF(free_ns), .cell = timed_cell, .drop = 6),
+    COLUMN("Pairs", "pairs", COUNT, 5, OF(pairs), .drop = 8),
+    COLUMN("Avg Lifetime", "mean_lifetime_ns", MEAN, 8, .cell = lifetime_cell, .drop = 7),
+    COLUMN("Function", "function", TEXT, 8, OF(source.function), .cell = source_cell, .left = true,
+           .name = true),
+    COLUMN("NVTX Range", "range", TEXT, 0, OF(source.range), .left = true),
+    COLUMN("NVTX Domain", "domain", TEXT, 0, OF(source.domain), .left = true, .needs = IF_DOMAINS,
+           .drop = 4),
+};
+#undef OF
+
+/* All places together, then one by one. */
+static void each_churn(struct report_table *table, report_take *take)
+{
+    const struct memory *memory = memory_of(table);
+
+    take(table, &memory->churn);
+    for (size_t i = 0; i < memory->source_shown; i++)
+        take(table, &memory->sources[i]);
 }
 
 struct memory_table memory_churn_table(const struct memory *memory)
 {
     struct memory_table table = {
         .memory = memory,
-        COLUMNS(churn_columns),
+        .layout = {REPORT_COLUMNS(churn_columns)},
         .rows = 1 + memory->source_shown,
-        .fill = fill_churn,
+        .each = each_churn,
     };
 
-    table.text_count = table.count - 1;
-    for (size_t i = 0; i < memory->source_shown; i++) {
-        if (memory->sources[i].source.domain)
-            table.text_count = table.count;
-    }
+    for (size_t i = 0; i < memory->source_shown; i++)
+        table.has_domains |= memory->sources[i].source.domain != NULL;
     return table;
 }
 
 /* ---- Iterations ---- */
 
-static const struct report_column iterations_columns[] = {
-    {.title = "", .key = "statistic", .kind = REPORT_CELL_TEXT, .width = 4},
-    {.title = "Allocs", .key = "allocations", .kind = REPORT_CELL_REAL, .width = 8},
-    {.title = "Frees", .key = "frees", .kind = REPORT_CELL_REAL, .width = 8},
-    SIZE_COLUMN("Allocated", "bytes"),
-    SIZE_COLUMN("Freed", "freed_bytes"),
-    TIME_COLUMN("Time in Calls", "call_ns"),
+/* A statistic of each quantity. */
+struct statistic_line {
+    const char *name;
+    double allocations, frees;
+    uint64_t bytes, freed_bytes, call_ns;
 };
+
+#define OF(member) MEMBER(struct statistic_line, member)
+
+static const struct report_column iterations_columns[] = {
+    COLUMN("", "statistic", TEXT, 4, OF(name)),
+    COLUMN("Allocs", "allocations", REAL, 8, OF(allocations)),
+    COLUMN("Frees", "frees", REAL, 8, OF(frees)),
+    SIZE("Allocated", "bytes", OF(bytes)),
+    SIZE("Freed", "freed_bytes", OF(freed_bytes)),
+    COLUMN("Time in Calls", "call_ns", TIME, 8, OF(call_ns), .cell = timed_cell),
+};
+#undef OF
 
 #define STATISTICS 5
 
@@ -461,82 +425,88 @@ static double statistic_of(const struct statistics *of, size_t which)
     return values[which];
 }
 
-static void fill_statistic(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                           struct report_cell cells[MEMORY_MAX_COLUMNS])
+static uint64_t rounded(const struct statistics *of, size_t which)
+{
+    return (uint64_t)(statistic_of(of, which) + 0.5);
+}
+
+static void each_statistic(struct report_table *table, report_take *take)
 {
     static const char *const names[STATISTICS] = {"mean", "p50", "p99", "min", "max"};
-    const struct memory_iterations *iterations = &table->memory->iterations;
+    const struct memory *memory = memory_of(table);
+    const struct memory_iterations *of = &memory->iterations;
 
-    (void)texts;
-    cells[0] = report_text_cell(names[row]);
-    cells[1] = report_real_cell(statistic_of(&iterations->allocations, row));
-    cells[2] = report_real_cell(statistic_of(&iterations->frees, row));
-    cells[3] = report_number_cell((uint64_t)(statistic_of(&iterations->bytes, row) + 0.5));
-    cells[4] = report_number_cell((uint64_t)(statistic_of(&iterations->freed_bytes, row) + 0.5));
-    cells[5] = known(!table->memory->events.no_calls,
-                     (uint64_t)(statistic_of(&iterations->call_ns, row) + 0.5));
+    for (size_t i = 0; i < (memory->iteration ? STATISTICS : 0); i++)
+        take(table, &(struct statistic_line){
+                        .name = names[i],
+                        .allocations = statistic_of(&of->allocations, i),
+                        .frees = statistic_of(&of->frees, i),
+                        .bytes = rounded(&of->bytes, i),
+                        .freed_bytes = rounded(&of->freed_bytes, i),
+                        .call_ns = rounded(&of->call_ns, i),
+                    });
 }
 
 struct memory_table memory_iterations_table(const struct memory *memory)
 {
-    struct memory_table table = {
+    return (struct memory_table){
         .memory = memory,
-        COLUMNS(iterations_columns),
+        .layout = {REPORT_COLUMNS(iterations_columns)},
         .rows = memory->iteration ? STATISTICS : 0,
-        .fill = fill_statistic,
+        .each = each_statistic,
     };
-
-    table.text_count = table.count;
-    return table;
 }
 
 /* ---- The time line ---- */
 
+#define OF(member) MEMBER(struct memory_point, member)
+#define POINT_POOL COLUMN("Pool", "pool", HEX, 4, THROUGH(struct memory_point, pool, address))
+
+static struct report_cell pool_live_cell(const void *at, struct report_table *table)
+{
+    const struct memory_point *point = at;
+
+    (void)table;
+    return report_number_if(point->pool != NULL, point->pool_live);
+}
+
 static const struct report_column change_columns[] = {
-    MOMENT_COLUMN("Time", "time_ns"),
-    {.title = "Change", .key = "change_bytes", .kind = REPORT_CELL_SIGNED, .width = 10},
-    SIZE_COLUMN("Allocated", "live_bytes"),
-    SIZE_COLUMN("In Pool", "pool_live_bytes"),
-    POOL_COLUMN,
-    MEMORY_COLUMN,
-    DEVICE_COLUMN,
+    MOMENT("Time", "time_ns", OF(time)),
+    COLUMN("Change", "change_bytes", SIGNED, 10, OF(change)),
+    SIZE("Allocated", "live_bytes", OF(live)),
+    SIZE("In Pool", "pool_live_bytes", .cell = pool_live_cell),
+    POINT_POOL,
+    KIND(OF(kind)),
+    DEVICE(OF(device)),
 };
 
 static const struct report_column step_columns[] = {
-    MOMENT_COLUMN("Time", "time_ns"),
-    SIZE_COLUMN("Min", "min_bytes"),
-    SIZE_COLUMN("Max", "max_bytes"),
-    SIZE_COLUMN("At End", "end_bytes"),
-    POOL_COLUMN,
-    DEVICE_COLUMN,
+    MOMENT("Time", "time_ns", OF(time)),
+    SIZE("Min", "min_bytes", OF(min)),
+    SIZE("Max", "max_bytes", OF(max)),
+    SIZE("At End", "end_bytes", OF(live)),
+    POINT_POOL,
+    DEVICE(OF(device)),
 };
 
-const struct report_column *memory_point_columns(bool steps, size_t *count)
+struct memory_table memory_points_table(const struct memory *memory, bool steps)
 {
-    *count = steps ? sizeof step_columns / sizeof *step_columns
-                   : sizeof change_columns / sizeof *change_columns;
-    return steps ? step_columns : change_columns;
+    struct memory_table table = {.memory = memory};
+
+    if (steps)
+        table.layout = (struct report_layout){REPORT_COLUMNS(step_columns)};
+    else
+        table.layout = (struct report_layout){REPORT_COLUMNS(change_columns)};
+    return table;
 }
 
-void memory_point_cells(const struct memory *memory, const struct memory_point *point, bool steps,
-                        struct memory_texts *texts, struct report_cell cells[MEMORY_MAX_COLUMNS])
-{
-    struct report_cell pool = known(point->pool != NULL, point->pool ? point->pool->address : 0);
-    struct report_cell device = device_cell(memory, point->device, texts);
+/* ---- A device as a key ---- */
 
-    cells[0] = time_cell(memory, point->time);
-    if (steps) {
-        cells[1] = report_number_cell(point->min);
-        cells[2] = report_number_cell(point->max);
-        cells[3] = report_number_cell(point->live);
-        cells[4] = pool;
-        cells[5] = device;
-        return;
-    }
-    cells[1] = report_number_cell((uint64_t)point->change);
-    cells[2] = report_number_cell(point->live);
-    cells[3] = known(point->pool != NULL, point->pool_live);
-    cells[4] = pool;
-    cells[5] = kind_cell(point->kind, texts);
-    cells[6] = device;
+void memory_json_device(struct json_writer *json, const struct memory *memory, uint64_t ordinal)
+{
+    static const struct report_column columns[] = {DEVICE(MEMBER(struct totals_line, device))};
+    const struct memory_table table = {.memory = memory};
+
+    report_json_members(json, &(struct report_layout){REPORT_COLUMNS(columns), .of = &table},
+                        &(struct totals_line){.device = ordinal});
 }

@@ -1,4 +1,4 @@
-/* The tables of memory.c: columns, and the cells of a row. */
+/* Inside the memory report: its tables, columns and rows. */
 #ifndef MP_REPORTS_MEMORY_TABLES_H
 #define MP_REPORTS_MEMORY_TABLES_H
 
@@ -9,25 +9,18 @@
 #include "reports/memory/memory.h"
 #include "table/table.h"
 
-#define MEMORY_MAX_COLUMNS 16
-#define MEMORY_TEXT_BYTES  160
-
-/* What cells of a row may point to. */
-struct memory_texts {
-    char kind[24];
-    char device[MEMORY_TEXT_BYTES];
-};
-
 struct memory_table {
     const struct memory *memory;
-    const struct report_column *columns;
-    size_t count;      /* of columns */
-    size_t text_count; /* columns that text shows: without the last ones if they are empty */
+    struct report_layout layout; /* its `of` becomes the table */
     size_t rows;
     size_t which; /* of devices, for memory_alive_table */
-    void (*fill)(const struct memory_table *table, size_t row, struct memory_texts *texts,
-                 struct report_cell cells[MEMORY_MAX_COLUMNS]);
+    bool has_domains;
+    report_each *each;
 };
+
+void memory_table_print(const struct report_out *out, const struct memory_table *table,
+                        const char *name);
+void memory_table_json(struct json_writer *json, const char *key, const struct memory_table *table);
 
 /* First all memory of each device, then by kind. */
 struct memory_table memory_totals_table(const struct memory *memory);
@@ -50,9 +43,7 @@ struct memory_table memory_iterations_table(const struct memory *memory);
 /* The key and name of a device, as the tables have it. */
 void memory_json_device(struct json_writer *json, const struct memory *memory, uint64_t ordinal);
 
-/* The columns of the time line, and the cells of a point. */
-const struct report_column *memory_point_columns(bool steps, size_t *count);
-void memory_point_cells(const struct memory *memory, const struct memory_point *point, bool steps,
-                        struct memory_texts *texts, struct report_cell cells[MEMORY_MAX_COLUMNS]);
+/* The time line, whose rows are struct memory_point; it has no `each`. */
+struct memory_table memory_points_table(const struct memory *memory, bool steps);
 
 #endif
