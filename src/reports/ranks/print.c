@@ -9,172 +9,67 @@
 
 #include "base/poison.h"
 
-enum { HASH_BYTES = 24 };
+/* ---- Cells that show the column's value, a number, as something else ---- */
+
+static const struct ranks *ranks_of(const struct report_table *table)
+{
+    return ((const struct ranks_report *)table->of)->ranks;
+}
+
+static const struct ranks_communicator *communicator_of(const void *row, struct report_table *table)
+{
+    return &ranks_of(table)->communicators[report_value_cell(row, table).number];
+}
 
 /* The hash as NCCL logs it: a text, since it is a name. */
-static struct report_cell hash_cell(const struct ranks_communicator *communicator, char *text)
+static struct report_cell hash_cell(const void *row, struct report_table *table)
 {
+    const struct ranks_communicator *communicator = communicator_of(row, table);
+
     if (communicator->by_order)
         return report_absent_cell();
-    snprintf(text, HASH_BYTES, "%016" PRIx64, communicator->hash);
-    return report_text_cell(text);
+    return report_text_cell(report_say(table, "%016" PRIx64, communicator->hash));
 }
 
-static struct report_cell rank_cell(uint32_t rank)
+static struct report_cell name_cell(const void *row, struct report_table *table)
 {
-    return rank == RANKS_NONE ? report_absent_cell() : report_number_cell(rank);
+    return report_text_cell(communicator_of(row, table)->name);
 }
 
-/* Ranges without payloads do not tell the size. */
-static struct report_cell bytes_cell(uint64_t bytes)
+static struct report_cell size_cell(const void *row, struct report_table *table)
 {
-    return bytes ? report_number_cell(bytes) : report_absent_cell();
+    uint32_t ranks = communicator_of(row, table)->ranks;
+
+    return report_number_if(ranks, ranks);
 }
 
-static struct report_cell known_real(double value)
+static struct report_cell function_cell(const void *row, struct report_table *table)
 {
-    return value > 0 ? report_real_cell(value) : report_absent_cell();
+    return report_text_cell(
+        ranks_function(ranks_of(table), (uint32_t)report_value_cell(row, table).number));
 }
 
-static const struct ranks_communicator *communicator_at(const struct ranks *ranks, uint32_t index)
+static struct report_cell method_cell(const void *row, struct report_table *table)
 {
-    return &ranks->communicators[index];
+    return report_value_cell(row, table).number ? function_cell(row, table) : report_absent_cell();
 }
 
-#define COMMUNICATOR_COLUMNS                                                                       \
-    {.title = "Communicator",                                                                      \
-     .key = "communicator",                                                                        \
-     .kind = REPORT_CELL_TEXT,                                                                     \
-     .left = true,                                                                                 \
-     .width = 16,                                                                                  \
-     .drop = 3},                                                                                   \
-    {                                                                                              \
-        .title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .left = true, .width = 4,        \
-        .drop = 2                                                                                  \
-    }
-
-#define METHOD_COLUMNS                                                                             \
-    {.title = "Alg.",                                                                              \
-     .key = "algorithm",                                                                           \
-     .kind = REPORT_CELL_TEXT,                                                                     \
-     .left = true,                                                                                 \
-     .width = 4,                                                                                   \
-     .drop = 2},                                                                                   \
-    {                                                                                              \
-        .title = "Proto.", .key = "protocol", .kind = REPORT_CELL_TEXT, .left = true, .width = 6,  \
-        .drop = 2                                                                                  \
-    }
-
-static struct report_cell method_cell(const struct ranks *ranks, uint32_t method)
+static struct report_cell process_cell(const void *row, struct report_table *table)
 {
-    return method ? report_text_cell(ranks_function(ranks, method)) : report_absent_cell();
+    const struct ranks_report *report = table->of;
+    struct report_cell cell = report_value_cell(row, table);
+
+    return cell.absent ? cell : report_text_cell(report->set->processes[cell.number].label);
 }
 
-/* ---- By function ---- */
-
-static const struct report_column function_columns[] = {
-    COMMUNICATOR_COLUMNS,
-    {.title = "Function",
-     .key = "function",
-     .kind = REPORT_CELL_TEXT,
-     .left = true,
-     .width = 8,
-     .name = true},
-    METHOD_COLUMNS,
-    {.title = "Ranks", .key = "ranks", .kind = REPORT_CELL_COUNT, .width = 5},
-    {.title = "Count", .key = "instances", .kind = REPORT_CELL_COUNT, .width = 6},
-    {.title = "Bytes", .key = "bytes", .kind = REPORT_CELL_BYTES, .width = 8, .drop = 1},
-    {.title = "Alg.bw",
-     .key = "algorithm_bytes_per_second",
-     .kind = REPORT_CELL_THROUGHPUT,
-     .width = 10,
-     .drop = 1},
-    {.title = "Bus bw", .key = "bus_bytes_per_second", .kind = REPORT_CELL_THROUGHPUT, .width = 10},
-    {.title = "Waiting", .key = "waiting_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Transfer", .key = "transfer_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Skew P50", .key = "skew_p50_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Skew P99", .key = "skew_p99_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Late", .key = "late_instances", .kind = REPORT_CELL_COUNT, .width = 6},
-};
-
-static void function_rows(struct report_table *table, const struct ranks_report *report,
-                          void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell bandwidth_cell(const void *row, struct report_table *table)
 {
-    const struct ranks *ranks = report->ranks;
+    double value = report_value_cell(row, table).real;
 
-    for (size_t i = 0; i < ranks->group_count; i++) {
-        const struct ranks_group *group = &ranks->groups[i];
-        const struct ranks_communicator *communicator = communicator_at(ranks, group->communicator);
-        char hash[HASH_BYTES];
-        const struct report_cell cells[] = {
-            hash_cell(communicator, hash),
-            report_text_cell(communicator->name),
-            report_text_cell(ranks_function(ranks, group->function)),
-            method_cell(ranks, group->algorithm),
-            method_cell(ranks, group->protocol),
-            communicator->ranks ? report_number_cell(communicator->ranks) : report_absent_cell(),
-            report_number_cell(group->instances),
-            bytes_cell(group->bytes),
-            known_real(group->algorithm_bandwidth),
-            known_real(group->bus_bandwidth),
-            report_real_cell(group->waiting),
-            report_real_cell(group->transfer),
-            report_number_cell(group->skew_p50),
-            report_number_cell(group->skew_p99),
-            report_number_cell(group->late),
-        };
-
-        take(table, cells);
-    }
+    return report_real_if(value > 0, value);
 }
 
-/* ---- By rank ---- */
-
-static const struct report_column member_columns[] = {
-    COMMUNICATOR_COLUMNS,
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
-    {.title = "Process",
-     .key = "process",
-     .kind = REPORT_CELL_TEXT,
-     .left = true,
-     .width = 8,
-     .name = true},
-    {.title = "Count", .key = "instances", .kind = REPORT_CELL_COUNT, .width = 6},
-    {.title = "Waiting", .key = "waiting_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Transfer", .key = "transfer_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Last", .key = "last_instances", .kind = REPORT_CELL_COUNT, .width = 6},
-    {.title = "Late by", .key = "late_ns", .kind = REPORT_CELL_TIME, .width = 8},
-};
-
-static void member_rows(struct report_table *table, const struct ranks_report *report,
-                        void (*take)(struct report_table *, const struct report_cell *))
-{
-    const struct ranks *ranks = report->ranks;
-
-    for (size_t i = 0; i < ranks->member_count; i++) {
-        const struct ranks_member *member = &ranks->members[i];
-        const struct ranks_communicator *communicator =
-            communicator_at(ranks, member->communicator);
-        char hash[HASH_BYTES];
-        const struct report_cell cells[] = {
-            hash_cell(communicator, hash),
-            report_text_cell(communicator->name),
-            report_number_cell(member->rank),
-            report_text_cell(report->set->processes[member->process].label),
-            report_number_cell(member->instances),
-            report_real_cell(member->waiting),
-            report_real_cell(member->transfer),
-            report_number_cell(member->last),
-            report_number_cell(member->late),
-        };
-
-        take(table, cells);
-    }
-}
-
-/* ---- By cause ---- */
-
-static struct report_cell cause_cell(uint8_t cause)
+static struct report_cell cause_cell(const void *row, struct report_table *table)
 {
     static const char *const names[LATENESS_CAUSES] = {[LATENESS_KERNEL] = "kernel",
                                                        [LATENESS_LAUNCH] = "launch",
@@ -186,184 +81,206 @@ static struct report_cell cause_cell(uint8_t cause)
                                                        [LATENESS_CALL] = "call",
                                                        [LATENESS_OTHER] = "other"};
 
-    return report_text_cell(names[cause]);
+    return report_text_cell(names[report_value_cell(row, table).number]);
 }
 
-#define CAUSE_COLUMNS                                                                              \
-    {.title = "Cause", .key = "cause", .kind = REPORT_CELL_TEXT, .left = true, .width = 5},        \
-    {                                                                                              \
-        .title = "Activity", .key = "activity", .kind = REPORT_CELL_TEXT, .left = true, .width = 8 \
-    }
-
-static const struct report_column cause_columns[] = {
-    COMMUNICATOR_COLUMNS,
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
-    {.title = "Process", .key = "process", .kind = REPORT_CELL_TEXT, .left = true, .width = 8},
-    {.title = "Count", .key = "instances", .kind = REPORT_CELL_COUNT, .width = 6},
-    {.title = "Behind", .key = "behind_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    CAUSE_COLUMNS,
-};
-
-static void cause_rows(struct report_table *table, const struct ranks_report *report,
-                       void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell activity_cell(const void *row, struct report_table *table)
 {
-    const struct lateness *lateness = report->lateness;
+    const struct ranks_report *report = table->of;
+    struct report_cell cell = report_value_cell(row, table);
 
-    for (size_t i = 0; i < lateness->row_count; i++) {
-        const struct lateness_row *row = &lateness->rows[i];
-        const struct ranks_communicator *communicator =
-            communicator_at(report->ranks, row->communicator);
-        char hash[HASH_BYTES];
-        const struct report_cell cells[] = {
-            hash_cell(communicator, hash),
-            report_text_cell(communicator->name),
-            rank_cell(row->rank),
-            report_text_cell(
-                row->process == RANKS_NONE ? NULL : report->set->processes[row->process].label),
-            report_number_cell(row->instances),
-            report_number_cell(row->behind),
-            cause_cell(row->cause),
-            report_text_cell(lateness_name(lateness, row->activity)),
-        };
-
-        take(table, cells);
-    }
+    return cell.absent ? cell
+                       : report_text_cell(lateness_name(report->lateness, (uint32_t)cell.number));
 }
 
-/* ---- Each instance ---- */
+_Static_assert(RANKS_NONE == UINT32_MAX, "UNLESS_MAX stands for it");
 
-static const struct report_column instance_columns[] = {
-    {.title = "Begin", .key = "begin_ns", .kind = REPORT_CELL_TIME, .width = 8, .moment = true},
-    COMMUNICATOR_COLUMNS,
-    {.title = "Function",
-     .key = "function",
-     .kind = REPORT_CELL_TEXT,
-     .left = true,
-     .width = 8,
-     .name = true},
-    {.title = "Number", .key = "number", .kind = REPORT_CELL_ID, .width = 6},
-    METHOD_COLUMNS,
-    {.title = "Replay", .key = "replay", .kind = REPORT_CELL_ID, .width = 6, .drop = 1},
-    {.title = "From", .key = "from_rank", .kind = REPORT_CELL_ID, .width = 4, .drop = 1},
-    {.title = "To", .key = "to_rank", .kind = REPORT_CELL_ID, .width = 4, .drop = 1},
-    {.title = "Bytes", .key = "bytes", .kind = REPORT_CELL_BYTES, .width = 8, .drop = 1},
-    {.title = "Last", .key = "last_rank", .kind = REPORT_CELL_ID, .width = 4},
-    {.title = "Process", .key = "process", .kind = REPORT_CELL_TEXT, .left = true, .width = 8},
-    {.title = "Late by", .key = "late_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Skew", .key = "skew_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "Waiting", .key = "waiting_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Transfer", .key = "transfer_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Behind", .key = "behind_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
-    CAUSE_COLUMNS,
-    {.title = "Of it", .key = "cause_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
-};
+#define COMMUNICATOR_COLUMNS(member)                                                               \
+    COLUMN("Communicator", "communicator", TEXT, 16, member, .cell = hash_cell, .left = true,      \
+           .drop = 3),                                                                             \
+        COLUMN("Name", "name", TEXT, 4, member, .cell = name_cell, .left = true, .drop = 2)
+#define METHOD(title, key, width, member)                                                          \
+    COLUMN(title, key, TEXT, width, member, .cell = method_cell, .left = true, .drop = 2)
+#define CAUSE_COLUMNS(cause, activity, ...)                                                        \
+    COLUMN("Cause", "cause", TEXT, 5, cause, .cell = cause_cell, .left = true, __VA_ARGS__),       \
+        COLUMN("Activity", "activity", TEXT, 8, activity, .cell = activity_cell, .left = true,     \
+               __VA_ARGS__)
 
-static void instance_row(struct report_table *table, const struct ranks_report *report,
-                         const struct ranks_instance *instance,
-                         void (*take)(struct report_table *, const struct report_cell *))
+static void print_array(const struct report_out *out, struct json_writer *json, const char *key,
+                        const struct report_layout *layout, const void *rows, size_t count,
+                        size_t size)
 {
-    const struct ranks_communicator *communicator =
-        communicator_at(report->ranks, instance->communicator);
-    const struct ranks_side *sides = &report->ranks->sides[instance->first_side];
-    const struct ranks_side *last = instance->last == RANKS_NONE ? NULL : &sides[instance->last];
-    const struct lateness_why *why = &report->lateness->whys[instance - report->ranks->instances];
-    bool behind = why->last != RANKS_NONE, caused = behind && why->cause;
-    uint64_t waiting = 0;
-    char hash[HASH_BYTES];
-
-    for (uint32_t i = 0; i < instance->side_count; i++)
-        waiting += sides[i].waiting;
-    const struct report_cell cells[] = {
-        report_number_cell(instance->begin - report->set->first_time),
-        hash_cell(communicator, hash),
-        report_text_cell(communicator->name),
-        report_text_cell(ranks_function(report->ranks, instance->function)),
-        report_number_cell(instance->number),
-        method_cell(report->ranks, instance->algorithm),
-        method_cell(report->ranks, instance->protocol),
-        instance->replay ? report_number_cell(instance->replay) : report_absent_cell(),
-        rank_cell(instance->from),
-        rank_cell(instance->to),
-        bytes_cell(instance->bytes),
-        last ? report_number_cell(last->rank) : report_absent_cell(),
-        last ? report_text_cell(report->set->processes[last->process].label) : report_absent_cell(),
-        report_number_cell(instance->late),
-        report_number_cell(instance->skew),
-        report_number_cell(waiting),
-        report_number_cell(instance->transfer),
-        behind ? report_number_cell(why->behind) : report_absent_cell(),
-        cause_cell(caused ? why->cause : LATENESS_NONE),
-        report_text_cell(caused ? lateness_name(report->lateness, why->activity) : NULL),
-        caused ? report_number_cell(why->share) : report_absent_cell(),
-    };
-
-    take(table, cells);
-}
-
-static void instance_rows(struct report_table *table, const struct ranks_report *report,
-                          void (*take)(struct report_table *, const struct report_cell *))
-{
-    for (size_t i = 0; i < report->ranks->instance_count; i++)
-        instance_row(table, report, &report->ranks->instances[i], take);
-}
-
-/* ---- All of them ---- */
-
-struct kind {
-    const char *name; /* NULL: the main table */
-    const struct report_column *columns;
-    size_t count;
-    void (*rows)(struct report_table *, const struct ranks_report *,
-                 void (*take)(struct report_table *, const struct report_cell *));
-};
-
-static void put_table(const struct report_out *out, struct json_writer *json,
-                      const struct ranks_report *report, const struct kind *kind)
-{
-    struct report_table table;
-
     if (json)
-        report_begin_json(&table, json, kind->columns, kind->count);
+        report_json_array(json, key, layout, rows, count, size);
     else
-        report_begin(&table, out, kind->columns, kind->count);
-    table.name = kind->name;
-    if (!json)
-        kind->rows(&table, report,
-                   out->format == REPORT_TEXT ? report_measure : report_measure_units);
-    report_header(&table);
-    kind->rows(&table, report, report_row);
-    report_end(&table);
+        report_array(out, layout, rows, count, size);
 }
 
-#define KIND(name_, which)                                                                         \
-    &(const struct kind)                                                                           \
-    {                                                                                              \
-        (name_), which##_columns, sizeof which##_columns / sizeof *which##_columns, which##_rows   \
-    }
+/* Each prints a table; to `json`, if that is not NULL, as a key with an array of objects. */
 
-/* Each prints a table; to `json`, if that is not NULL, objects for an array that is open. */
+/* ---- By function ---- */
+
+#define OF(member) MEMBER(struct ranks_group, member)
+
+static const struct report_column function_columns[] = {
+    COMMUNICATOR_COLUMNS(OF(communicator)),
+    COLUMN("Function", "function", TEXT, 8, OF(function), .cell = function_cell, .left = true,
+           .name = true),
+    METHOD("Alg.", "algorithm", 4, OF(algorithm)),
+    METHOD("Proto.", "protocol", 6, OF(protocol)),
+    COLUMN("Ranks", "ranks", COUNT, 5, OF(communicator), .cell = size_cell),
+    COLUMN("Count", "instances", COUNT, 6, OF(instances)),
+    COLUMN("Bytes", "bytes", BYTES, 8, OF(bytes), UNLESS_ZERO, .drop = 1),
+    COLUMN("Alg.bw", "algorithm_bytes_per_second", THROUGHPUT, 10, OF(algorithm_bandwidth),
+           .cell = bandwidth_cell, .drop = 1),
+    COLUMN("Bus bw", "bus_bytes_per_second", THROUGHPUT, 10, OF(bus_bandwidth),
+           .cell = bandwidth_cell),
+    COLUMN("Waiting", "waiting_ns", MEAN, 8, OF(waiting)),
+    COLUMN("Transfer", "transfer_ns", MEAN, 8, OF(transfer)),
+    COLUMN("Skew P50", "skew_p50_ns", TIME, 8, OF(skew_p50)),
+    COLUMN("Skew P99", "skew_p99_ns", TIME, 8, OF(skew_p99)),
+    COLUMN("Late", "late_instances", COUNT, 6, OF(late)),
+};
+#undef OF
+
 static void put_functions(const struct report_out *out, struct json_writer *json,
                           const struct ranks_report *report)
 {
-    put_table(out, json, report, KIND(NULL, function));
+    const struct ranks *ranks = report->ranks;
+
+    print_array(out, json, "functions",
+                &(struct report_layout){REPORT_COLUMNS(function_columns), .of = report},
+                ranks->groups, ranks->group_count, sizeof *ranks->groups);
 }
+
+/* ---- By rank ---- */
+
+#define OF(member) MEMBER(struct ranks_member, member)
+
+static const struct report_column member_columns[] = {
+    COMMUNICATOR_COLUMNS(OF(communicator)),
+    COLUMN("Rank", "rank", ID, 4, OF(rank)),
+    COLUMN("Process", "process", TEXT, 8, OF(process), .cell = process_cell, .left = true,
+           .name = true),
+    COLUMN("Count", "instances", COUNT, 6, OF(instances)),
+    COLUMN("Waiting", "waiting_ns", MEAN, 8, OF(waiting)),
+    COLUMN("Transfer", "transfer_ns", MEAN, 8, OF(transfer)),
+    COLUMN("Last", "last_instances", COUNT, 6, OF(last)),
+    COLUMN("Late by", "late_ns", TIME, 8, OF(late)),
+};
+#undef OF
 
 static void put_members(const struct report_out *out, struct json_writer *json,
                         const struct ranks_report *report)
 {
-    put_table(out, json, report, KIND("ranks", member));
+    const struct ranks *ranks = report->ranks;
+
+    print_array(
+        out, json, "ranks",
+        &(struct report_layout){REPORT_COLUMNS(member_columns), .of = report, .name = "ranks"},
+        ranks->members, ranks->member_count, sizeof *ranks->members);
 }
+
+/* ---- By cause ---- */
+
+#define OF(member) MEMBER(struct lateness_row, member)
+
+static const struct report_column cause_columns[] = {
+    COMMUNICATOR_COLUMNS(OF(communicator)),
+    COLUMN("Rank", "rank", ID, 4, OF(rank), UNLESS_MAX),
+    COLUMN("Process", "process", TEXT, 8, OF(process), UNLESS_MAX, .cell = process_cell,
+           .left = true),
+    COLUMN("Count", "instances", COUNT, 6, OF(instances)),
+    COLUMN("Behind", "behind_ns", TIME, 8, OF(behind)),
+    CAUSE_COLUMNS(OF(cause), OF(activity)),
+};
+#undef OF
 
 static void put_causes(const struct report_out *out, struct json_writer *json,
                        const struct ranks_report *report)
 {
-    put_table(out, json, report, KIND("causes", cause));
+    const struct lateness *lateness = report->lateness;
+
+    print_array(
+        out, json, "causes",
+        &(struct report_layout){REPORT_COLUMNS(cause_columns), .of = report, .name = "causes"},
+        lateness->rows, lateness->row_count, sizeof *lateness->rows);
+}
+
+/* ---- Each instance ---- */
+
+struct instance_line {
+    const struct ranks_instance *instance;
+    const struct ranks_side *last;  /* NULL: no rank came last alone */
+    const struct lateness_why *why; /* NULL: nobody was behind */
+    bool has_cause;
+    uint64_t since;   /* ns from the first time of the set */
+    uint64_t waiting; /* of all ranks */
+};
+
+#define OF(member)  THROUGH(struct instance_line, instance, member)
+#define WHY(member) THROUGH(struct instance_line, why, member)
+#define IF_CAUSE    WHEN(struct instance_line, has_cause)
+
+static const struct report_column instance_columns[] = {
+    COLUMN("Begin", "begin_ns", TIME, 8, MEMBER(struct instance_line, since), .moment = true),
+    COMMUNICATOR_COLUMNS(OF(communicator)),
+    COLUMN("Function", "function", TEXT, 8, OF(function), .cell = function_cell, .left = true,
+           .name = true),
+    COLUMN("Number", "number", ID, 6, OF(number)),
+    METHOD("Alg.", "algorithm", 4, OF(algorithm)),
+    METHOD("Proto.", "protocol", 6, OF(protocol)),
+    COLUMN("Replay", "replay", ID, 6, OF(replay), UNLESS_ZERO, .drop = 1),
+    COLUMN("From", "from_rank", ID, 4, OF(from), UNLESS_MAX, .drop = 1),
+    COLUMN("To", "to_rank", ID, 4, OF(to), UNLESS_MAX, .drop = 1),
+    COLUMN("Bytes", "bytes", BYTES, 8, OF(bytes), UNLESS_ZERO, .drop = 1),
+    COLUMN("Last", "last_rank", ID, 4, THROUGH(struct instance_line, last, rank)),
+    COLUMN("Process", "process", TEXT, 8, THROUGH(struct instance_line, last, process),
+           .cell = process_cell, .left = true),
+    COLUMN("Late by", "late_ns", TIME, 8, OF(late)),
+    COLUMN("Skew", "skew_ns", TIME, 8, OF(skew), .drop = 1),
+    COLUMN("Waiting", "waiting_ns", TIME, 8, MEMBER(struct instance_line, waiting)),
+    COLUMN("Transfer", "transfer_ns", TIME, 8, OF(transfer)),
+    COLUMN("Behind", "behind_ns", TIME, 8, WHY(behind), .drop = 2),
+    CAUSE_COLUMNS(WHY(cause), WHY(activity), IF_CAUSE),
+    COLUMN("Of it", "cause_ns", TIME, 8, WHY(share), IF_CAUSE, .drop = 2),
+};
+
+static void take_instance(struct report_table *table, report_take *take,
+                          const struct ranks_report *report, const struct ranks_instance *instance)
+{
+    const struct ranks_side *sides = &report->ranks->sides[instance->first_side];
+    const struct lateness_why *why = &report->lateness->whys[instance - report->ranks->instances];
+    struct instance_line line = {
+        .instance = instance,
+        .last = instance->last == RANKS_NONE ? NULL : &sides[instance->last],
+        .why = why->last == RANKS_NONE ? NULL : why,
+        .has_cause = why->last != RANKS_NONE && why->cause,
+        .since = instance->begin - report->set->first_time,
+    };
+
+    for (uint32_t i = 0; i < instance->side_count; i++)
+        line.waiting += sides[i].waiting;
+    take(table, &line);
+}
+
+static void each_instance(struct report_table *table, report_take *take)
+{
+    const struct ranks_report *report = table->of;
+
+    for (size_t i = 0; i < report->ranks->instance_count; i++)
+        take_instance(table, take, report, &report->ranks->instances[i]);
 }
 
 static void put_instances(const struct report_out *out, struct json_writer *json,
                           const struct ranks_report *report)
 {
-    put_table(out, json, report, KIND(NULL, instance));
+    const struct report_layout layout = {REPORT_COLUMNS(instance_columns), .of = report};
+
+    if (json)
+        report_json_print(json, "trace", &layout, each_instance);
+    else
+        report_print(out, &layout, each_instance);
 }
 
 /* ---- What could not be matched ---- */
@@ -498,20 +415,11 @@ static void put_json(const struct report_out *out, const struct ranks_report *re
 
     json_open_document(&json, out->file, 2);
     json_ranks_head(&json, report);
-    json_key_array(&json, "functions");
     put_functions(out, &json, report);
-    json_close_array(&json);
-    json_key_array(&json, "ranks");
     put_members(out, &json, report);
-    json_close_array(&json);
-    json_key_array(&json, "causes");
     put_causes(out, &json, report);
-    json_close_array(&json);
-    if (report->each) {
-        json_key_array(&json, "trace");
+    if (report->each)
         put_instances(out, &json, report);
-        json_close_array(&json);
-    }
     json_close_document(&json);
 }
 
