@@ -206,12 +206,8 @@ static void counters_print_json(const struct report_out *out, const struct mp_tr
               result->range_count);
     JSON_FACTS(&json, FACT("by", names[options->by]), FACT("left_out", result->left_out),
                FACT("overflows", result->overflows));
-    json_key_array(&json, "counters");
     counters_print_devices(out, &json, result, UINT64_MAX);
-    json_close_array(&json);
-    json_key_array(&json, "work");
     counters_print_work(out, &json, result, UINT64_MAX, options->by);
-    json_close_array(&json);
     json_close_document(&json);
 }
 

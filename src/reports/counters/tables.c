@@ -45,153 +45,129 @@ const char *counters_device_name(const struct counters_result *result, uint64_t 
     return found && found->defined ? definitions_text(&result->definitions, found->name) : NULL;
 }
 
-/* A table that grows its columns, and whose rows are walked twice. */
-struct walk {
-    struct report_table table;
-    struct report_column columns[REPORT_MAX_COLUMNS];
-    size_t count;
-    struct report_cell cells[REPORT_MAX_COLUMNS];
-    char texts[REPORT_MAX_COLUMNS][SAMPLED_BYTES];
-    size_t filled;
-    bool plain; /* values are numbers */
-    void (*take)(struct report_table *, const struct report_cell *);
+/* What the tables are of. */
+struct shown_counters {
     const struct counters_result *result;
     uint64_t device; /* UINT64_MAX: all */
-    size_t shown[MAX_SHOWN];
-    size_t shown_count;
+    uint64_t time;   /* ns of all work of the device */
 };
 
-static void add(struct walk *walk, const char *title, const char *key, enum report_kind kind,
-                uint8_t width)
+static bool concerns(const struct shown_counters *shown, uint64_t device)
 {
-    walk->columns[walk->count++] =
-        (struct report_column){.title = title, .key = key, .kind = kind, .width = width};
+    return shown->device == UINT64_MAX || shown->device == device;
 }
 
-static void add_value(struct walk *walk, const char *title, const char *key)
+/* A value: in text with its unit, and with its error if it has one; elsewhere a number. */
+static struct report_cell value_cell(struct report_table *table, enum metric_unit unit,
+                                     double value, double error)
 {
-    add(walk, title, key, walk->plain ? REPORT_CELL_REAL : REPORT_CELL_TEXT, 0);
-    walk->columns[walk->count - 1].ranked = !walk->plain;
-}
-
-static void put(struct walk *walk, struct report_cell cell)
-{
-    walk->cells[walk->filled++] = cell;
-}
-
-/* A value, in text with its error if it has one. */
-static void put_value(struct walk *walk, enum metric_unit unit, double value, double error)
-{
-    char *text = walk->texts[walk->filled];
+    char text[SAMPLED_BYTES];
     struct report_cell cell;
 
-    if (!isfinite(value)) {
-        put(walk, report_absent_cell());
-        return;
-    }
-    if (walk->plain) {
-        put(walk, report_real_cell(value));
-        return;
-    }
+    if (!isfinite(value))
+        return report_absent_cell();
+    if (table->format != REPORT_TEXT)
+        return report_real_cell(value);
     sampled_text(text, unit, value);
     if (error > 0 && unit == METRIC_UNIT_PERCENT)
-        snprintf(text + strlen(text), SAMPLED_BYTES - strlen(text), " ±%.1f", error);
-    cell = report_text_cell(text);
+        snprintf(text + strlen(text), sizeof text - strlen(text), " ±%.1f", error);
+    cell = report_text_cell(report_say(table, "%s", text));
     cell.real = value;
-    put(walk, cell);
+    return cell;
 }
 
-static void print_walk(struct walk *walk, const struct report_out *out, struct json_writer *json,
-                       const char *name, void (*rows)(struct walk *))
+#define VALUE(title, key, cell_, index_)                                                           \
+    COLUMN(title, key, TEXT, 0, .cell = (cell_), .index = (index_), .ranked = true,                \
+           .formats = REPORT_IN_TEXT),                                                             \
+        COLUMN(title, key, REAL, 0, .cell = (cell_), .index = (index_), .formats = REPORT_IN_DATA)
+#define IN_DATA .formats = REPORT_IN_DATA
+
+/* The statistics of a cell. */
+enum { MEAN, P50, P95, MAX, ERROR };
+
+static double statistic_of(const struct counters_cell *cell, unsigned which)
+{
+    const double values[] = {[MEAN] = cell->mean,
+                             [P50] = cell->p50,
+                             [P95] = cell->p95,
+                             [MAX] = cell->max,
+                             [ERROR] = cell->error};
+
+    return values[which];
+}
+
+static void print_rows(const struct report_out *out, struct json_writer *json, const char *key,
+                       const struct report_layout *layout, report_each *each)
 {
     if (json)
-        report_begin_json(&walk->table, json, walk->columns, walk->count);
+        report_json_print(json, key, layout, each);
     else
-        report_begin(&walk->table, out, walk->columns, walk->count);
-    walk->table.name = name;
-    if (!json) {
-        walk->take = out->format == REPORT_TEXT ? report_measure : report_measure_units;
-        rows(walk);
-        report_header(&walk->table);
-    }
-    walk->take = report_row;
-    rows(walk);
-    report_end(&walk->table);
-}
-
-static struct walk begin_walk(const struct report_out *out, const struct counters_result *result,
-                              uint64_t device)
-{
-    return (struct walk){.plain = out->format != REPORT_TEXT, .result = result, .device = device};
-}
-
-static bool concerns(const struct walk *walk, uint64_t device)
-{
-    return walk->device == UINT64_MAX || walk->device == device;
+        report_print(out, layout, each);
 }
 
 /* ---- Devices ---- */
 
-static void device_rows(struct walk *walk)
-{
-    for (size_t i = 0; i < walk->result->counter_count; i++) {
-        const struct counters_counter *counter = &walk->result->counters[i];
-        bool any = counter->samples > 0;
+#define OF(member) MEMBER(struct counters_counter, member)
 
-        if (!concerns(walk, counter->device))
-            continue;
-        walk->filled = 0;
-        if (walk->plain)
-            put(walk, report_number_cell(counter->device));
-        put(walk, report_text_cell(counter->name));
-        put(walk, report_text_cell(counters_source_name(counter->by)));
-        if (walk->plain)
-            put(walk, report_text_cell(counters_unit_name(counter->unit)));
-        put(walk, report_number_cell(counter->samples));
-        put_value(walk, counter->unit, any ? counter->all.mean : (double)NAN, 0);
-        put_value(walk, counter->unit, any ? counter->all.p50 : (double)NAN, 0);
-        put_value(walk, counter->unit, any ? counter->all.p95 : (double)NAN, 0);
-        put_value(walk, counter->unit, any ? counter->all.max : (double)NAN, 0);
-        if (walk->plain) {
-            put(walk, report_number_cell(counter->interval));
-            put(walk, report_number_cell(counter->missing));
-            put(walk, report_text_cell(counter->note));
-        }
-        put(walk, report_text_cell(counter->expression));
-        walk->take(&walk->table, walk->cells);
+static struct report_cell source_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_text_cell(counters_source_name(((const struct counters_counter *)at)->by));
+}
+
+static struct report_cell unit_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_text_cell(counters_unit_name(((const struct counters_counter *)at)->unit));
+}
+
+static struct report_cell all_cell(const void *at, struct report_table *table)
+{
+    const struct counters_counter *counter = at;
+    double value = statistic_of(&counter->all, table->column->index);
+
+    return value_cell(table, counter->unit, counter->samples ? value : (double)NAN, 0);
+}
+
+static const struct report_column device_columns[] = {
+    COLUMN("Device", "device", ID, 0, OF(device), IN_DATA),
+    COLUMN("Counter", "counter", TEXT, 0, OF(name), .left = true),
+    COLUMN("Source", "source", TEXT, 0, .cell = source_cell),
+    COLUMN("Unit", "unit", TEXT, 0, .cell = unit_cell, IN_DATA),
+    COLUMN("Samples", "samples", COUNT, 0, OF(samples)),
+    VALUE("Mean", "mean", all_cell, MEAN),
+    VALUE("P50", "p50", all_cell, P50),
+    VALUE("P95", "p95", all_cell, P95),
+    VALUE("Max", "max", all_cell, MAX),
+    COLUMN("Interval", "interval_ns", TIME, 0, OF(interval), IN_DATA),
+    COLUMN("Missing", "missing_ns", TIME, 0, OF(missing), IN_DATA),
+    COLUMN("Note", "note", TEXT, 0, OF(note), IN_DATA),
+    COLUMN("Measured as", "expression", TEXT, 0, OF(expression), .left = true),
+};
+#undef OF
+
+static void each_counter(struct report_table *table, report_take *take)
+{
+    const struct shown_counters *shown = table->of;
+
+    for (size_t i = 0; i < shown->result->counter_count; i++) {
+        if (concerns(shown, shown->result->counters[i].device))
+            take(table, &shown->result->counters[i]);
     }
 }
 
 void counters_print_devices(const struct report_out *out, struct json_writer *json,
                             const struct counters_result *result, uint64_t device)
 {
-    struct walk walk = begin_walk(out, result, device);
+    const struct shown_counters shown = {.result = result, .device = device};
 
-    if (walk.plain)
-        add(&walk, "Device", "device", REPORT_CELL_ID, 0);
-    add(&walk, "Counter", "counter", REPORT_CELL_TEXT, 0);
-    walk.columns[walk.count - 1].left = true;
-    add(&walk, "Source", "source", REPORT_CELL_TEXT, 0);
-    if (walk.plain)
-        add(&walk, "Unit", "unit", REPORT_CELL_TEXT, 0);
-    add(&walk, "Samples", "samples", REPORT_CELL_COUNT, 0);
-    add_value(&walk, "Mean", "mean");
-    add_value(&walk, "P50", "p50");
-    add_value(&walk, "P95", "p95");
-    add_value(&walk, "Max", "max");
-    if (walk.plain) {
-        add(&walk, "Interval", "interval_ns", REPORT_CELL_TIME, 0);
-        add(&walk, "Missing", "missing_ns", REPORT_CELL_TIME, 0);
-        add(&walk, "Note", "note", REPORT_CELL_TEXT, 0);
-    }
-    add(&walk, "Measured as", "expression", REPORT_CELL_TEXT, 0);
-    walk.columns[walk.count - 1].left = true;
-    print_walk(&walk, out, json, NULL, device_rows);
+    print_rows(out, json, "counters",
+               &(struct report_layout){REPORT_COLUMNS(device_columns), .of = &shown}, each_counter);
 }
 
 /* ---- Work, in text ---- */
 
-static const struct shown {
+static const struct telling {
     const char *name, *title;
 } telling[] = {{"sm_active", "SMs"},
                {"tensor_active", "Tensor"},
@@ -199,34 +175,92 @@ static const struct shown {
                {"pcie_rx", "PCIe in"},
                {"pcie_tx", "PCIe out"}};
 
-/* Adds a column for a counter that has samples. */
-static void show(struct walk *walk, size_t at, const char *title)
-{
-    const struct counters_counter *counter = &walk->result->counters[at];
+/* Columns of text: those of counters come between the first and the last ones. */
+struct work_columns {
+    struct report_column items[MAX_SHOWN + 5];
+    size_t count;
+    size_t counters; /* of them */
+};
 
-    if (walk->shown_count == MAX_SHOWN || !counter->samples || !counter->name)
+#define OF(member) MEMBER(struct counters_group, member)
+
+/* The column's `index` is the counter. */
+static struct report_cell counter_cell(const void *at, struct report_table *table)
+{
+    const struct counters_result *result = ((const struct shown_counters *)table->of)->result;
+    const struct counters_counter *counter = &result->counters[table->column->index];
+    const struct counters_cell *cell = counters_cell(result, at, counter);
+
+    return value_cell(table, counter->unit, cell->mean, cell->error);
+}
+
+static struct report_cell share_cell(const void *at, struct report_table *table)
+{
+    const struct counters_group *group = at;
+    uint64_t all = ((const struct shown_counters *)table->of)->time;
+
+    return report_real_if(!group->idle && all, 100.0 * (double)group->time / (double)all);
+}
+
+static struct report_cell calls_cell(const void *at, struct report_table *table)
+{
+    const struct counters_group *group = at;
+
+    (void)table;
+    return report_number_if(!group->idle, group->calls);
+}
+
+static const char *group_name(const struct counters_group *group)
+{
+    if (group->name)
+        return group->name;
+    return group->idle ? "[idle]" : "[all others]";
+}
+
+static struct report_cell name_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_text_cell(group_name(at));
+}
+
+static struct report_cell class_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_text_cell(counters_class_name(((const struct counters_group *)at)->class));
+}
+
+/* Adds a column for a counter that has samples. */
+static void show(struct work_columns *columns, const struct counters_result *result, size_t at,
+                 const char *title)
+{
+    const struct counters_counter *counter = &result->counters[at];
+    struct report_column column = {.title = title ? title : counter->name,
+                                   .kind = REPORT_CELL_TEXT,
+                                   .ranked = true,
+                                   .cell = counter_cell,
+                                   .index = (unsigned)at};
+
+    if (columns->counters == MAX_SHOWN || !counter->samples || !counter->name)
         return;
-    for (size_t i = 0; i < walk->shown_count; i++)
-        if (walk->shown[i] == at)
+    for (size_t i = 0; i < columns->count; i++)
+        if (columns->items[i].cell == counter_cell && columns->items[i].index == at)
             return;
-    walk->shown[walk->shown_count++] = at;
-    add_value(walk, title ? title : counter->name, NULL);
+    columns->items[columns->count++] = column;
+    columns->counters++;
 }
 
 /* The most telling ones, then others that were asked for. */
-static void choose_shown(struct walk *walk)
+static void choose_counters(struct work_columns *columns, const struct counters_result *result,
+                            uint64_t device)
 {
-    const struct counters_result *result = walk->result;
-
     for (size_t t = 0; t < sizeof telling / sizeof *telling; t++)
         for (size_t i = 0; i < result->counter_count; i++)
-            if (result->counters[i].device == walk->device && result->counters[i].name &&
+            if (result->counters[i].device == device && result->counters[i].name &&
                 mp_text_equal(result->counters[i].name, telling[t].name))
-                show(walk, i, telling[t].title);
+                show(columns, result, i, telling[t].title);
     for (size_t i = 0; i < result->counter_count; i++)
-        if (result->counters[i].device == walk->device &&
-            result->counters[i].by == SAMPLED_BY_CUPTI)
-            show(walk, i, NULL);
+        if (result->counters[i].device == device && result->counters[i].by == SAMPLED_BY_CUPTI)
+            show(columns, result, i, NULL);
 }
 
 static uint64_t time_of(const struct counters_result *result, uint64_t device)
@@ -239,37 +273,15 @@ static uint64_t time_of(const struct counters_result *result, uint64_t device)
     return time;
 }
 
-static const char *group_name(const struct counters_group *group)
+static void each_group(struct report_table *table, report_take *take)
 {
-    if (group->name)
-        return group->name;
-    return group->idle ? "[idle]" : "[all others]";
-}
+    const struct shown_counters *shown = table->of;
 
-static void work_text_rows(struct walk *walk)
-{
-    uint64_t all = time_of(walk->result, walk->device);
+    for (size_t i = 0; i < shown->result->group_count; i++) {
+        const struct counters_group *group = &shown->result->groups[i];
 
-    for (size_t i = 0; i < walk->result->group_count; i++) {
-        const struct counters_group *group = &walk->result->groups[i];
-
-        if (!concerns(walk, group->device) || !group->time)
-            continue;
-        walk->filled = 0;
-        put(walk, group->idle || !all
-                      ? report_absent_cell()
-                      : report_real_cell(100.0 * (double)group->time / (double)all));
-        put(walk, report_number_cell(group->time));
-        put(walk, group->idle ? report_absent_cell() : report_number_cell(group->calls));
-        for (size_t s = 0; s < walk->shown_count; s++) {
-            const struct counters_counter *counter = &walk->result->counters[walk->shown[s]];
-            const struct counters_cell *cell = counters_cell(walk->result, group, counter);
-
-            put_value(walk, counter->unit, cell->mean, cell->error);
-        }
-        put(walk, report_text_cell(counters_class_name(group->class)));
-        put(walk, report_text_cell(group_name(group)));
-        walk->take(&walk->table, walk->cells);
+        if (concerns(shown, group->device) && group->time)
+            take(table, group);
     }
 }
 
@@ -280,80 +292,113 @@ static void print_work_text(const struct report_out *out, const struct counters_
                                          [COUNTERS_BY_LAYER] = "Layer",
                                          [COUNTERS_BY_ITERATION] = "Iteration",
                                          [COUNTERS_BY_IDLE] = "Idle because of"};
-    struct walk walk = begin_walk(out, result, device);
+    const struct shown_counters shown = {result, device, time_of(result, device)};
+    struct work_columns columns = {
+        .items = {COLUMN("Time(%)", NULL, PERCENT, 7, .cell = share_cell, .share = true),
+                  COLUMN("Time", NULL, TIME, 8, OF(time)),
+                  COLUMN("Calls", NULL, COUNT, 5, .cell = calls_cell)},
+        .count = 3,
+    };
 
-    add(&walk, "Time(%)", NULL, REPORT_CELL_PERCENT, 7);
-    walk.columns[0].share = true;
-    add(&walk, "Time", NULL, REPORT_CELL_TIME, 8);
-    add(&walk, "Calls", NULL, REPORT_CELL_COUNT, 5);
-    choose_shown(&walk);
-    add(&walk, "Bound by", NULL, REPORT_CELL_TEXT, 0);
-    add(&walk, titles[by], NULL, REPORT_CELL_TEXT, 0);
-    walk.columns[walk.count - 1].left = walk.columns[walk.count - 1].name = true;
-    print_walk(&walk, out, NULL, "work", work_text_rows);
+    choose_counters(&columns, result, device);
+    columns.items[columns.count++] =
+        (struct report_column)COLUMN("Bound by", NULL, TEXT, 0, .cell = class_cell);
+    columns.items[columns.count++] = (struct report_column)COLUMN(
+        titles[by], NULL, TEXT, 0, .cell = name_cell, .left = true, .name = true);
+    report_print(
+        out,
+        &(struct report_layout){
+            .columns = columns.items, .count = columns.count, .of = &shown, .name = "work"},
+        each_group);
 }
+#undef OF
 
 /* ---- Work, for scripts ---- */
 
-static void put_cell_row(struct walk *walk, const struct counters_group *group, size_t at)
-{
-    const struct counters_counter *counter = &walk->result->counters[at];
-    const struct counters_cell *cell = counters_cell(walk->result, group, counter);
-    bool whole = cell->whole > 0;
+/* A counter of a group. */
+struct work_line {
+    const struct counters_group *group;
+    const struct counters_counter *counter;
+    const struct counters_cell *cell;
+};
 
-    walk->filled = 0;
-    put(walk, report_number_cell(group->device));
-    put(walk, report_text_cell(group_name(group)));
-    put(walk, report_text_cell(counters_class_name(group->class)));
-    put(walk, report_number_cell(group->calls));
-    put(walk, report_number_cell(group->time));
-    put(walk, report_text_cell(counter->name));
-    put(walk, report_text_cell(counters_unit_name(counter->unit)));
-    put(walk, report_real_cell(cell->samples));
-    put_value(walk, counter->unit, cell->mean, 0);
-    put_value(walk, counter->unit, cell->error, 0);
-    put(walk, report_number_cell(cell->whole));
-    put_value(walk, counter->unit, whole ? cell->p50 : (double)NAN, 0);
-    put_value(walk, counter->unit, whole ? cell->p95 : (double)NAN, 0);
-    put_value(walk, counter->unit, whole ? cell->max : (double)NAN, 0);
-    walk->take(&walk->table, walk->cells);
+#define OF(pointer, member) THROUGH(struct work_line, pointer, member)
+
+static struct report_cell group_name_cell(const void *at, struct report_table *table)
+{
+    return name_cell(((const struct work_line *)at)->group, table);
 }
 
-static void work_rows(struct walk *walk)
+static struct report_cell group_class_cell(const void *at, struct report_table *table)
 {
-    for (size_t i = 0; i < walk->result->group_count; i++) {
-        const struct counters_group *group = &walk->result->groups[i];
+    return class_cell(((const struct work_line *)at)->group, table);
+}
 
-        for (size_t at = 0; at < walk->result->counter_count && group->time; at++)
-            if (concerns(walk, group->device) &&
-                walk->result->counters[at].device == group->device &&
-                walk->result->counters[at].samples)
-                put_cell_row(walk, group, at);
+static struct report_cell counter_unit_cell(const void *at, struct report_table *table)
+{
+    return unit_cell(((const struct work_line *)at)->counter, table);
+}
+
+/* Percentiles are those of whole samples. */
+static struct report_cell statistic_cell(const void *at, struct report_table *table)
+{
+    const struct work_line *line = at;
+    unsigned which = table->column->index;
+    bool known = which == MEAN || which == ERROR || line->cell->whole > 0;
+    double value = statistic_of(line->cell, which);
+
+    return report_real_if(known && isfinite(value), value);
+}
+
+#define STATISTIC(title, key, which)                                                               \
+    COLUMN(title, key, REAL, 0, .cell = statistic_cell, .index = (which))
+
+static const struct report_column work_columns[] = {
+    COLUMN("Device", "device", ID, 0, OF(group, device)),
+    COLUMN("Name", "name", TEXT, 0, .cell = group_name_cell),
+    COLUMN("Bound by", "bound_by", TEXT, 0, .cell = group_class_cell),
+    COLUMN("Calls", "calls", COUNT, 0, OF(group, calls)),
+    COLUMN("Time", "time_ns", TIME, 0, OF(group, time)),
+    COLUMN("Counter", "counter", TEXT, 0, OF(counter, name)),
+    COLUMN("Unit", "unit", TEXT, 0, .cell = counter_unit_cell),
+    COLUMN("Samples", "samples", REAL, 0, OF(cell, samples)),
+    STATISTIC("Mean", "mean", MEAN),
+    STATISTIC("Error", "error", ERROR),
+    COLUMN("Whole samples", "whole_samples", COUNT, 0, OF(cell, whole)),
+    STATISTIC("P50", "p50", P50),
+    STATISTIC("P95", "p95", P95),
+    STATISTIC("Max", "max", MAX),
+};
+
+static void each_work(struct report_table *table, report_take *take)
+{
+    const struct shown_counters *shown = table->of;
+    const struct counters_result *result = shown->result;
+
+    for (size_t i = 0; i < result->group_count; i++) {
+        const struct counters_group *group = &result->groups[i];
+
+        for (size_t at = 0; at < result->counter_count && group->time; at++) {
+            const struct counters_counter *counter = &result->counters[at];
+
+            if (concerns(shown, group->device) && counter->device == group->device &&
+                counter->samples)
+                take(table,
+                     &(struct work_line){group, counter, counters_cell(result, group, counter)});
+        }
     }
 }
 
 void counters_print_work(const struct report_out *out, struct json_writer *json,
                          const struct counters_result *result, uint64_t device, enum counters_by by)
 {
-    struct walk walk = begin_walk(out, result, device);
+    const struct shown_counters shown = {.result = result, .device = device};
 
-    if (out->format == REPORT_TEXT) {
+    if (out->format == REPORT_TEXT)
         print_work_text(out, result, device, by);
-        return;
-    }
-    add(&walk, "Device", "device", REPORT_CELL_ID, 0);
-    add(&walk, "Name", "name", REPORT_CELL_TEXT, 0);
-    add(&walk, "Bound by", "bound_by", REPORT_CELL_TEXT, 0);
-    add(&walk, "Calls", "calls", REPORT_CELL_COUNT, 0);
-    add(&walk, "Time", "time_ns", REPORT_CELL_TIME, 0);
-    add(&walk, "Counter", "counter", REPORT_CELL_TEXT, 0);
-    add(&walk, "Unit", "unit", REPORT_CELL_TEXT, 0);
-    add(&walk, "Samples", "samples", REPORT_CELL_REAL, 0);
-    add_value(&walk, "Mean", "mean");
-    add_value(&walk, "Error", "error");
-    add(&walk, "Whole samples", "whole_samples", REPORT_CELL_COUNT, 0);
-    add_value(&walk, "P50", "p50");
-    add_value(&walk, "P95", "p95");
-    add_value(&walk, "Max", "max");
-    print_walk(&walk, out, json, "work", work_rows);
+    else
+        print_rows(
+            out, json, "work",
+            &(struct report_layout){REPORT_COLUMNS(work_columns), .of = &shown, .name = "work"},
+            each_work);
 }

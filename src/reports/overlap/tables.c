@@ -1,6 +1,4 @@
-/* The three tables of the overlap report as columns and rows. Each table is walked twice: first to
- * measure, then to print.
- */
+/* The three tables of the overlap report: activities, kernels at the same time, streams. */
 #include "reports/overlap/tables.h"
 
 #include <inttypes.h>
@@ -34,90 +32,99 @@ const char *overlap_device_text(const struct overlap_device *device,
     return text;
 }
 
-/* A table whose first column is that of the device, in CSV only. */
-struct device_table {
-    struct report_table table;
-    struct report_column columns[REPORT_MAX_COLUMNS];
-    size_t count;
-    const char *name; /* NULL: the main table */
-    bool with_device;
-    char device[OVERLAP_DEVICE_BYTES];
-    struct report_cell cells[REPORT_MAX_COLUMNS];
-    size_t filled;
-    void (*take)(struct report_table *, const struct report_cell *);
-};
-
-#define ITEM(title_, kind_, width_)                                                                \
-    (struct report_column)                                                                         \
-    {                                                                                              \
-        .title = (title_), .kind = REPORT_CELL_##kind_, .width = (width_)                          \
-    }
-
-static void add_column(struct device_table *table, struct report_column column)
-{
-    table->columns[table->count++] = column;
-}
-
-static void begin_columns(struct device_table *table, const struct report_out *out)
-{
-    *table = (struct device_table){.with_device = out->format == REPORT_CSV};
-    if (table->with_device)
-        add_column(table, (struct report_column){
-                              .title = "Device", .key = "device_name", .kind = REPORT_CELL_TEXT});
-}
-
-static void begin_row(struct device_table *table, const struct overlap_device *device)
-{
-    table->filled = 0;
-    if (table->with_device)
-        table->cells[table->filled++] =
-            report_text_cell(overlap_device_text(device, table->device));
-}
-
-static void overlap_tables_put(struct device_table *table, struct report_cell cell)
-{
-    table->cells[table->filled++] = cell;
-}
-
-static void put_number(struct device_table *table, bool there, uint64_t number)
-{
-    overlap_tables_put(table, there ? report_number_cell(number) : report_absent_cell());
-}
-
-static void put_real(struct device_table *table, bool there, double number)
-{
-    overlap_tables_put(table, there ? report_real_cell(number) : report_absent_cell());
-}
-
-static void end_row(struct device_table *table)
-{
-    table->take(&table->table, table->cells);
-}
-
-/* Passes all rows to `rows` twice: first to be measured, then to be printed. */
-static void overlap_tables_print_table(struct device_table *table, const struct report_out *out,
-                                       void (*rows)(struct device_table *, const void *),
-                                       const void *context)
-{
-    report_begin(&table->table, out, table->columns, table->count);
-    table->table.name = table->name;
-    table->take = out->format == REPORT_TEXT ? report_measure : report_measure_units;
-    rows(table, context);
-    report_header(&table->table);
-    table->take = report_row;
-    rows(table, context);
-    report_end(&table->table);
-}
-
-/* ---- Activities ---- */
-
-struct activities {
+/* What the tables are of; in CSV their first column is the device. */
+struct shown_devices {
     const struct overlap *overlap;
     const struct overlap_device *devices;
     size_t count;
-    bool all;     /* also those that never ran */
-    unsigned ran; /* bits of enum overlap_activity: on any of the devices */
 };
+
+/* Rows begin with these members. */
+struct device_line {
+    const struct overlap_device *device;
+};
+
+static struct report_cell device_cell(const void *at, struct report_table *table)
+{
+    const struct overlap_device *device = ((const struct device_line *)at)->device;
+    char text[OVERLAP_DEVICE_BYTES];
+
+    return report_text_cell(report_say(table, "%s", overlap_device_text(device, text)));
+}
+
+static struct report_cell window_share(const struct report_table *table, uint64_t ns)
+{
+    const struct shown_devices *shown = table->of;
+
+    return report_real_cell(overlap_percent(ns, shown->overlap->window));
+}
+
+#define DEVICE_COLUMN                                                                              \
+    COLUMN("Device", "device_name", TEXT, 0, .cell = device_cell,                                  \
+           .formats = REPORT_IN_CSV | REPORT_IN_SHEET)
+
+/* ---- Activities ---- */
+
+/* A set of activities of which at least one runs; or idle time. */
+struct activity_line {
+    const struct overlap_device *device;
+    const char *title;
+    uint64_t calls, busy, exposed;
+    unsigned set; /* bits of enum overlap_activity; 0: idle */
+    bool has_exposed;
+};
+
+#define OF(member) MEMBER(struct activity_line, member)
+#define IF_SET     WHEN(struct activity_line, set)
+#define IF_EXPOSED WHEN(struct activity_line, has_exposed)
+#define ALL_RAN    (OVERLAP_SETS - 1)
+#define TOGETHER(title, which)                                                                     \
+    COLUMN(title, NULL, TIME, 8, .cell = together_cell, IF_SET, .index = OVERLAP_##which,          \
+           .needs = 1u << OVERLAP_##which)
+
+static struct report_cell busy_share_cell(const void *at, struct report_table *table)
+{
+    return window_share(table, ((const struct activity_line *)at)->busy);
+}
+
+static struct report_cell exposed_share_cell(const void *at, struct report_table *table)
+{
+    const struct activity_line *line = at;
+
+    (void)table;
+    return report_real_cell(overlap_percent(line->exposed, line->busy));
+}
+
+/* How long the set ran together with the activity that is the column's `index`. */
+static struct report_cell together_cell(const void *at, struct report_table *table)
+{
+    const struct activity_line *line = at;
+    const struct overlap_times *times = &line->device->times;
+    unsigned other = table->column->index;
+
+    if (line->set == 1u << other)
+        return report_number_cell(times->twice[other]);
+    return report_number_if(!(line->set >> other & 1),
+                            overlap_time(times, 1u << other, line->set, 0));
+}
+
+/* The layout's `there` are the activities that ran. */
+static const struct report_column activity_columns[] = {
+    DEVICE_COLUMN,
+    COLUMN("Activity", NULL, TEXT, 13, OF(title)),
+    COLUMN("Calls", NULL, COUNT, 5, OF(calls), IF_SET),
+    COLUMN("Busy", NULL, TIME, 8, OF(busy)),
+    COLUMN("Window(%)", NULL, PERCENT, 7, .cell = busy_share_cell),
+    COLUMN("Exposed", NULL, TIME, 8, OF(exposed), IF_EXPOSED),
+    COLUMN("Exposed(%)", NULL, PERCENT, 7, .cell = exposed_share_cell, IF_EXPOSED),
+    TOGETHER("& Kernel", KERNEL),
+    TOGETHER("& HtoD", HTOD),
+    TOGETHER("& DtoH", DTOH),
+    TOGETHER("& Copy", COPY),
+    TOGETHER("& Set", SET),
+    TOGETHER("& Comm.", COMMUNICATION),
+};
+#undef OF
 
 static unsigned activities_of(const struct overlap_device *device)
 {
@@ -137,184 +144,161 @@ static uint64_t calls_of(const struct overlap_times *times, unsigned set)
     return calls;
 }
 
-/* The row of a set of activities of which at least one runs. */
-static void put_set(struct device_table *table, const struct activities *activities,
-                    const struct overlap_device *device, const char *title, unsigned set)
+static void take_set(struct report_table *table, report_take *take,
+                     const struct overlap_device *device, const char *title, unsigned set)
 {
     const struct overlap_times *times = &device->times;
-    uint64_t busy = overlap_time(times, 0, set, 0);
-    uint64_t exposed = overlap_time(times, 0, set, 1u << OVERLAP_KERNEL);
-    bool has_exposed = !(set & 1u << OVERLAP_KERNEL);
 
-    begin_row(table, device);
-    overlap_tables_put(table, report_text_cell(title));
-    overlap_tables_put(table, report_number_cell(calls_of(times, set)));
-    overlap_tables_put(table, report_number_cell(busy));
-    overlap_tables_put(table, report_real_cell(overlap_percent(busy, activities->overlap->window)));
-    put_number(table, has_exposed, exposed);
-    put_real(table, has_exposed, overlap_percent(exposed, busy));
-    for (int i = 0; i < OVERLAP_ACTIVITIES; i++) {
-        if (!activities->all && !(activities->ran >> i & 1))
-            continue;
-        if (set == 1u << i)
-            put_number(table, true, times->twice[i]);
-        else
-            put_number(table, !(set >> i & 1), overlap_time(times, 1u << i, set, 0));
-    }
-    end_row(table);
+    take(table, &(struct activity_line){
+                    .device = device,
+                    .title = title,
+                    .calls = calls_of(times, set),
+                    .busy = overlap_time(times, 0, set, 0),
+                    .exposed = overlap_time(times, 0, set, 1u << OVERLAP_KERNEL),
+                    .set = set,
+                    .has_exposed = !(set & 1u << OVERLAP_KERNEL),
+                });
 }
 
-static void put_idle(struct device_table *table, const struct activities *activities,
-                     const struct overlap_device *device)
+static void each_activity(struct report_table *table, report_take *take)
 {
-    begin_row(table, device);
-    overlap_tables_put(table, report_text_cell("Idle"));
-    overlap_tables_put(table, report_absent_cell());
-    overlap_tables_put(table, report_number_cell(device->idle));
-    overlap_tables_put(
-        table, report_real_cell(overlap_percent(device->idle, activities->overlap->window)));
-    while (table->filled < table->count)
-        overlap_tables_put(table, report_absent_cell());
-    end_row(table);
-}
+    const struct shown_devices *shown = table->of;
+    bool all = table->format == REPORT_CSV;
 
-static void each_activity(struct device_table *table, const void *context)
-{
-    const struct activities *activities = context;
-
-    for (size_t i = 0; i < activities->count; i++) {
-        const struct overlap_device *device = &activities->devices[i];
+    for (size_t i = 0; i < shown->count; i++) {
+        const struct overlap_device *device = &shown->devices[i];
         unsigned ran = activities_of(device);
         unsigned copies = ran & OVERLAP_COPIES;
 
         for (int j = 0; j < OVERLAP_ACTIVITIES; j++) {
-            if (activities->all || ran >> j & 1)
-                put_set(table, activities, device, overlap_titles[j], 1u << j);
+            if (all || ran >> j & 1)
+                take_set(table, take, device, overlap_titles[j], 1u << j);
         }
-        if (activities->all || copies & (copies - 1))
-            put_set(table, activities, device, "All copies", OVERLAP_COPIES);
-        put_set(table, activities, device, "Any", OVERLAP_SETS - 1);
-        put_idle(table, activities, device);
+        if (all || copies & (copies - 1))
+            take_set(table, take, device, "All copies", OVERLAP_COPIES);
+        take_set(table, take, device, "Any", OVERLAP_SETS - 1);
+        take(table, &(struct activity_line){device, .title = "Idle", .busy = device->idle});
     }
 }
 
 void overlap_print_activities(const struct report_out *out, const struct overlap *overlap,
                               const struct overlap_device *devices, size_t count)
 {
-    struct activities activities = {overlap, devices, count, out->format == REPORT_CSV, 0};
-    struct device_table table;
+    const struct shown_devices shown = {overlap, devices, count};
+    struct report_layout layout = {REPORT_COLUMNS(activity_columns), .of = &shown};
 
+    if (out->format == REPORT_CSV)
+        layout.there = ALL_RAN;
     for (size_t i = 0; i < count; i++)
-        activities.ran |= activities_of(&devices[i]);
-    begin_columns(&table, out);
-    add_column(&table, ITEM("Activity", TEXT, 13));
-    add_column(&table, ITEM("Calls", COUNT, 5));
-    add_column(&table, ITEM("Busy", TIME, 8));
-    add_column(&table, ITEM("Window(%)", PERCENT, 7));
-    add_column(&table, ITEM("Exposed", TIME, 8));
-    add_column(&table, ITEM("Exposed(%)", PERCENT, 7));
-    for (int i = 0; i < OVERLAP_ACTIVITIES; i++) {
-        static const char *const titles[OVERLAP_ACTIVITIES] = {"& Kernel", "& HtoD", "& DtoH",
-                                                               "& Copy",   "& Set",  "& Comm."};
-
-        if (activities.all || activities.ran >> i & 1)
-            add_column(&table, ITEM(titles[i], TIME, 8));
-    }
-    overlap_tables_print_table(&table, out, each_activity, &activities);
+        layout.there |= activities_of(&devices[i]);
+    report_print(out, &layout, each_activity);
 }
 
 /* ---- Kernels at once ---- */
 
-struct devices {
-    const struct overlap *overlap;
-    const struct overlap_device *devices;
-    size_t count;
+struct kernels_line {
+    const struct overlap_device *device;
+    const struct overlap_times *times;
+    double mean;
 };
 
-static void each_device(struct device_table *table, const void *context)
+#define OF(member) THROUGH(struct kernels_line, times, member)
+
+static const struct report_column kernel_columns[] = {
+    DEVICE_COLUMN,
+    COLUMN("Kernels at once", NULL, REAL, 5, MEMBER(struct kernels_line, mean)),
+    COLUMN("Most", NULL, COUNT, 4, OF(peak_kernels)),
+    COLUMN("One", NULL, TIME, 8, OF(kernels[0])),
+    COLUMN("Two", NULL, TIME, 8, OF(kernels[1])),
+    COLUMN("Three", NULL, TIME, 8, OF(kernels[2])),
+    COLUMN("Four or more", NULL, TIME, 8, OF(kernels[3])),
+};
+#undef OF
+
+_Static_assert(OVERLAP_LEVELS == 4, "kernel_columns has a column for each level");
+
+static void each_device(struct report_table *table, report_take *take)
 {
-    const struct devices *devices = context;
+    const struct shown_devices *shown = table->of;
 
-    for (size_t i = 0; i < devices->count; i++) {
-        const struct overlap_times *times = &devices->devices[i].times;
+    for (size_t i = 0; i < shown->count; i++) {
+        const struct overlap_times *times = &shown->devices[i].times;
 
-        if (!times->calls[OVERLAP_KERNEL])
-            continue;
-        begin_row(table, &devices->devices[i]);
-        overlap_tables_put(table, report_real_cell(overlap_mean_kernels(times)));
-        overlap_tables_put(table, report_number_cell(times->peak_kernels));
-        for (int level = 0; level < OVERLAP_LEVELS; level++)
-            overlap_tables_put(table, report_number_cell(times->kernels[level]));
-        end_row(table);
+        if (times->calls[OVERLAP_KERNEL])
+            take(table,
+                 &(struct kernels_line){&shown->devices[i], times, overlap_mean_kernels(times)});
     }
 }
 
 void overlap_print_kernels(const struct report_out *out, const struct overlap_device *devices,
                            size_t count)
 {
-    static const char *const titles[OVERLAP_LEVELS] = {"One", "Two", "Three", "Four or more"};
-    const struct devices all = {.devices = devices, .count = count};
-    struct device_table table;
+    const struct shown_devices shown = {.devices = devices, .count = count};
+    bool any = false;
 
-    begin_columns(&table, out);
-    table.name = "kernels";
-    add_column(&table, ITEM("Kernels at once", REAL, 5));
-    add_column(&table, ITEM("Most", COUNT, 4));
-    for (int level = 0; level < OVERLAP_LEVELS; level++)
-        add_column(&table, ITEM(titles[level], TIME, 8));
-    for (size_t i = 0; i < count && report_has_titles(out); i++) {
-        if (!devices[i].times.calls[OVERLAP_KERNEL])
-            continue;
-        overlap_tables_print_table(&table, out, each_device, &all);
-        break;
-    }
-    if (!report_has_titles(out))
-        overlap_tables_print_table(&table, out, each_device, &all);
+    for (size_t i = 0; i < count; i++)
+        any |= devices[i].times.calls[OVERLAP_KERNEL] != 0;
+    if (any || !report_has_titles(out))
+        report_print(out,
+                     &(struct report_layout){REPORT_COLUMNS(kernel_columns), .of = &shown,
+                                             .name = "kernels"},
+                     each_device);
 }
 
 /* ---- Streams ---- */
 
-static void each_stream(struct device_table *table, const void *context)
+struct stream_line {
+    const struct overlap_device *device;
+    const struct overlap_stream *stream;
+};
+
+#define OF(member) THROUGH(struct stream_line, stream, member)
+#define IF_DEFINED .when = REPORT_THROUGH(struct stream_line, stream, defined)
+
+static struct report_cell stream_window_cell(const void *at, struct report_table *table)
 {
-    const struct devices *devices = context;
+    return window_share(table, ((const struct stream_line *)at)->stream->busy);
+}
 
-    for (size_t i = 0; i < devices->count; i++) {
-        const struct overlap_device *device = &devices->devices[i];
+static struct report_cell overlapped_share_cell(const void *at, struct report_table *table)
+{
+    const struct overlap_stream *stream = ((const struct stream_line *)at)->stream;
 
-        for (size_t j = 0; j < device->stream_count; j++) {
-            const struct overlap_stream *stream = &device->streams[j];
+    (void)table;
+    return report_real_cell(overlap_percent(stream->overlapped, stream->busy));
+}
 
-            begin_row(table, device);
-            put_number(table, stream->defined, stream->stream);
-            put_number(table, stream->defined, stream->context);
-            overlap_tables_put(table, report_number_cell(stream->calls));
-            overlap_tables_put(table, report_number_cell(stream->busy));
-            overlap_tables_put(
-                table, report_real_cell(overlap_percent(stream->busy, devices->overlap->window)));
-            overlap_tables_put(table, report_real_cell(stream->share));
-            overlap_tables_put(table, report_number_cell(stream->overlapped));
-            overlap_tables_put(table,
-                               report_real_cell(overlap_percent(stream->overlapped, stream->busy)));
-            end_row(table);
-        }
+static const struct report_column stream_columns[] = {
+    DEVICE_COLUMN,
+    COLUMN("Stream", NULL, ID, 6, OF(stream), IF_DEFINED),
+    COLUMN("Context", NULL, ID, 7, OF(context), IF_DEFINED),
+    COLUMN("Calls", NULL, COUNT, 5, OF(calls)),
+    COLUMN("Busy", NULL, TIME, 8, OF(busy)),
+    COLUMN("Window(%)", NULL, PERCENT, 7, .cell = stream_window_cell),
+    COLUMN("Share(%)", NULL, PERCENT, 7, OF(share)),
+    COLUMN("Overlapped", NULL, TIME, 8, OF(overlapped)),
+    COLUMN("Overlapped(%)", NULL, PERCENT, 7, .cell = overlapped_share_cell),
+};
+
+static void each_stream(struct report_table *table, report_take *take)
+{
+    const struct shown_devices *shown = table->of;
+
+    for (size_t i = 0; i < shown->count; i++) {
+        const struct overlap_device *device = &shown->devices[i];
+
+        for (size_t j = 0; j < device->stream_count; j++)
+            take(table, &(struct stream_line){device, &device->streams[j]});
     }
 }
 
 void overlap_print_streams(const struct report_out *out, const struct overlap *overlap,
                            const struct overlap_device *devices, size_t count)
 {
-    const struct devices all = {overlap, devices, count};
-    struct device_table table;
+    const struct shown_devices shown = {.overlap = overlap, .devices = devices, .count = count};
 
-    begin_columns(&table, out);
-    table.name = "streams";
-    add_column(&table, ITEM("Stream", ID, 6));
-    add_column(&table, ITEM("Context", ID, 7));
-    add_column(&table, ITEM("Calls", COUNT, 5));
-    add_column(&table, ITEM("Busy", TIME, 8));
-    add_column(&table, ITEM("Window(%)", PERCENT, 7));
-    add_column(&table, ITEM("Share(%)", PERCENT, 7));
-    add_column(&table, ITEM("Overlapped", TIME, 8));
-    add_column(&table, ITEM("Overlapped(%)", PERCENT, 7));
-    overlap_tables_print_table(&table, out, each_stream, &all);
+    report_print(
+        out,
+        &(struct report_layout){REPORT_COLUMNS(stream_columns), .of = &shown, .name = "streams"},
+        each_stream);
 }
