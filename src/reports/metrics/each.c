@@ -165,65 +165,90 @@ static void print_text_launch(const struct report_out *out, const struct columns
 
 /* ---- Text for a terminal, or sorted ---- */
 
-enum { START, DEVICE, CONTEXT, STREAM, BEFORE };
+#define MAX_METRICS (REPORT_MAX_COLUMNS - 5)
+#define OF(member)  MEMBER(struct metrics_launch, member)
 
-#define MAX_METRICS (REPORT_MAX_COLUMNS - BEFORE - 1)
+/* What the table is of. */
+struct view_of {
+    const struct columns *columns;
+    const struct metrics_result *result;
+};
+
+static struct report_cell start_cell(const void *at, struct report_table *table)
+{
+    const struct view_of *of = table->of;
+
+    return report_number_cell(((const struct metrics_launch *)at)->time -
+                              of->result->launches[0].time);
+}
+
+static struct report_cell device_cell(const void *at, struct report_table *table)
+{
+    const struct view_of *of = table->of;
+    char text[METRIC_DEVICE_BYTES];
+
+    return report_text_cell(report_say(
+        table, "%s",
+        metric_device_text(text, of->result, ((const struct metrics_launch *)at)->device)));
+}
+
+/* The column's `index` is that of the metric's column; its value was gathered. */
+static struct report_cell metric_cell(const void *at, struct report_table *table)
+{
+    const struct columns *columns = ((const struct view_of *)table->of)->columns;
+    unsigned index = table->column->index;
+    char text[METRIC_TEXT_BYTES];
+    struct report_cell cell = report_text_cell(
+        report_say(table, "%s",
+                   metric_text(text, columns->items[index]->unit, columns->values[index],
+                               REPORT_TEXT, table->style)));
+
+    (void)at;
+    cell.real = columns->values[index];
+    return cell;
+}
 
 /* As many metrics as the table printer takes; it says which did not fit. */
 static size_t choose_columns(const struct columns *metrics, struct report_view *view,
                              struct report_column chosen[REPORT_MAX_COLUMNS])
 {
-    size_t count = BEFORE;
+    static const struct report_column before[] = {
+        COLUMN("Start", NULL, TIME, 0, .cell = start_cell, .moment = true),
+        COLUMN("Device", NULL, TEXT, 0, .cell = device_cell, .drop = 3),
+        COLUMN("Context", NULL, ID, 0, OF(context), .drop = 2),
+        COLUMN("Stream", NULL, ID, 0, OF(stream), .drop = 1),
+    };
+    size_t count = sizeof before / sizeof *before;
 
-    chosen[START] =
-        (struct report_column){.title = "Start", .kind = REPORT_CELL_TIME, .moment = true};
-    chosen[DEVICE] = (struct report_column){.title = "Device", .kind = REPORT_CELL_TEXT, .drop = 3};
-    chosen[CONTEXT] = (struct report_column){.title = "Context", .kind = REPORT_CELL_ID, .drop = 2};
-    chosen[STREAM] = (struct report_column){.title = "Stream", .kind = REPORT_CELL_ID, .drop = 1};
+    memcpy(chosen, before, sizeof before);
     for (size_t i = 0; i < metrics->count; i++) {
+        const char *name = metrics_name_of(metrics->items[i]);
+
         if (i < MAX_METRICS)
-            chosen[count++] = (struct report_column){.title = metrics_name_of(metrics->items[i]),
-                                                     .kind = REPORT_CELL_TEXT,
-                                                     .ranked = true};
+            chosen[count++] = (struct report_column)COLUMN(name, NULL, TEXT, 0, .cell = metric_cell,
+                                                           .index = (unsigned)i, .ranked = true);
         else
-            report_titles_add(&view->left_out, metrics_name_of(metrics->items[i]));
+            report_titles_add(&view->left_out, name);
     }
-    chosen[count++] =
-        (struct report_column){.title = "Name", .kind = REPORT_CELL_TEXT, .left = true};
+    chosen[count++] = (struct report_column)COLUMN("Name", NULL, TEXT, 0, OF(kernel), .left = true);
     return count;
-}
-
-static void put_launch(struct report_table *table, const struct columns *columns,
-                       const struct metrics_result *result, const struct metrics_launch *launch)
-{
-    struct report_cell cells[REPORT_MAX_COLUMNS];
-    char texts[MAX_METRICS][METRIC_TEXT_BYTES];
-    char device[METRIC_DEVICE_BYTES];
-
-    cells[START] = report_number_cell(launch->time - result->launches[0].time);
-    cells[DEVICE] = report_text_cell(metric_device_text(device, result, launch->device));
-    cells[CONTEXT] = report_number_cell(launch->context);
-    cells[STREAM] = report_number_cell(launch->stream);
-    for (size_t i = 0; i < columns->count && i < MAX_METRICS; i++) {
-        cells[BEFORE + i] = report_text_cell(metric_text(
-            texts[i], columns->items[i]->unit, columns->values[i], REPORT_TEXT, table->style));
-        cells[BEFORE + i].real = columns->values[i];
-    }
-    cells[table->count - 1] = report_text_cell(launch->kernel);
-    report_row(table, cells);
 }
 
 static void print_for_view(const struct report_out *out, const struct columns *columns,
                            const struct metrics_result *result)
 {
+    const struct view_of of = {columns, result};
     struct report_column chosen[REPORT_MAX_COLUMNS];
     struct report_table table;
 
-    report_begin(&table, out, chosen, choose_columns(columns, out->view, chosen));
+    report_open(&table, out,
+                &(struct report_layout){.columns = chosen,
+                                        .count = choose_columns(columns, out->view, chosen),
+                                        .of = &of});
     report_header(&table);
     for (size_t i = 0; i < result->launch_count; i++) {
         gather(columns, result, &result->launches[i]);
-        put_launch(&table, columns, result, &result->launches[i]);
+        report_put(&table, &result->launches[i]);
     }
     report_end(&table);
 }

@@ -121,10 +121,10 @@ static void metrics_list_print_sheet(const struct report_out *out,
 {
     struct report_table table;
 
-    metrics_sheet_list_begin(&table, out);
+    metrics_sheet_list_begin(&table, out, result);
     for (size_t i = 0; i < result->metric_count; i++) {
         if (belongs(list, &result->metrics[i]))
-            metrics_sheet_list_row(&table, result, &result->metrics[i]);
+            report_put(&table, &result->metrics[i]);
     }
     report_end(&table);
 }

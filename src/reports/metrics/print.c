@@ -16,54 +16,87 @@
 #include "base/poison.h"
 
 #define NAME_WIDTH     40 /* nvprof's; the longest name has one more space before it */
-#define MAX_OF_TABLE   8
 #define WIDEST_COLUMN  255
 #define WIDTH_OF_VALUE 10
 
-/* Events have a total and no description. */
+/* The table is of one of two sections: events have a total and no description. */
 struct section {
-    bool event;
     const char *title;
-    struct report_column columns[MAX_OF_TABLE];
-    size_t count;
+    bool event;
+    uint32_t there; /* for the columns' `needs` */
 };
 
-#define ITEM(title_, width_)                                                                       \
-    {                                                                                              \
-        .title = title_, .kind = REPORT_CELL_TEXT, .width = width_, .ranked = true                 \
-    }
-
-#define NAME_COLUMN(title_, drop_)                                                                 \
-    {                                                                                              \
-        .title = title_, .kind = REPORT_CELL_TEXT, .width = NAME_WIDTH, .name = !(drop_),          \
-        .drop = drop_                                                                              \
-    }
+#define EVENTS  1u
+#define METRICS 2u
 
 static const struct section sections[] = {
-    {
-        .event = true,
-        .title = "Event result:",
-        .columns = {ITEM("Invocations", 11), NAME_COLUMN("Event Name", 0),
-                    ITEM("Min", WIDTH_OF_VALUE), ITEM("Max", WIDTH_OF_VALUE),
-                    ITEM("Avg", WIDTH_OF_VALUE), ITEM("Total", WIDTH_OF_VALUE)},
-        .count = 6,
-    },
-    {
-        .event = false,
-        .title = "Metric result:",
-        .columns = {ITEM("Invocations", 11), NAME_COLUMN("Metric Name", 0),
-                    NAME_COLUMN("Metric Description", 1), ITEM("Min", WIDTH_OF_VALUE),
-                    ITEM("Max", WIDTH_OF_VALUE), ITEM("Avg", WIDTH_OF_VALUE)},
-        .count = 6,
-    },
+    {.title = "Event result:", .event = true, .there = EVENTS},
+    {.title = "Metric result:", .event = false, .there = METRICS},
 };
 
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
-static const char *or_empty(const char *text)
+/* ---- Columns ---- */
+
+/* The text of a row's value as a text that can be sorted by. */
+static struct report_cell ranked_cell(const char *text, double value)
 {
-    return text ? text : "";
+    struct report_cell cell = report_text_cell(text);
+
+    cell.real = value;
+    return cell;
 }
+
+static struct report_cell invocations_cell(const void *at, struct report_table *table)
+{
+    uint64_t count = ((const struct metrics_row *)at)->invocations;
+    char text[MP_FORMATTED_BYTES];
+
+    return ranked_cell(
+        report_say(table, "%s", mp_show_count(text, sizeof text, count, table->style)),
+        (double)count);
+}
+
+static struct report_cell text_cell(const void *at, struct report_table *table)
+{
+    struct report_cell cell = report_value_cell(at, table);
+
+    return cell.absent ? report_text_cell("") : cell;
+}
+
+enum { MIN, MAX, MEAN, TOTAL };
+
+/* The column's `index` is one of these. */
+static struct report_cell value_cell(const void *at, struct report_table *table)
+{
+    const struct metrics_row *row = at;
+    const double values[] = {
+        [MIN] = row->min, [MAX] = row->max, [MEAN] = row->mean, [TOTAL] = row->total};
+    double value = values[table->column->index];
+    char text[METRIC_TEXT_BYTES];
+
+    metric_text(text, row->metric->unit, row->values ? value : (double)NAN, REPORT_TEXT,
+                table->style);
+    return ranked_cell(report_say(table, "%s", text), value);
+}
+
+#define VALUE(title, which, ...)                                                                   \
+    COLUMN(title, NULL, TEXT, WIDTH_OF_VALUE, .cell = value_cell, .index = (which),                \
+           .ranked = true, __VA_ARGS__)
+#define NAME(title, member, ...)                                                                   \
+    COLUMN(title, NULL, TEXT, NAME_WIDTH, THROUGH(struct metrics_row, metric, member),             \
+           .cell = text_cell, __VA_ARGS__)
+
+static const struct report_column columns[] = {
+    COLUMN("Invocations", NULL, TEXT, 11, .cell = invocations_cell, .ranked = true),
+    NAME("Event Name", name, .name = true, .needs = EVENTS),
+    NAME("Metric Name", name, .name = true, .needs = METRICS),
+    NAME("Metric Description", description, .needs = METRICS, .drop = 1),
+    VALUE("Min", MIN),
+    VALUE("Max", MAX),
+    VALUE("Avg", MEAN),
+    VALUE("Total", TOTAL, .needs = EVENTS),
+};
 
 /* ---- Rows ---- */
 
@@ -72,37 +105,14 @@ struct row_texts {
     char values[4][METRIC_TEXT_BYTES]; /* min, max, avg, total */
 };
 
-static void fill_texts(struct row_texts *texts, const struct metrics_row *row,
-                       enum report_format format, enum mp_style style)
+static void fill_texts(struct row_texts *texts, const struct metrics_row *row)
 {
     const double values[4] = {row->min, row->max, row->mean, row->total};
 
-    mp_show_count(texts->invocations, sizeof texts->invocations, row->invocations, style);
+    mp_show_count(texts->invocations, sizeof texts->invocations, row->invocations, MP_STYLE_NVPROF);
     for (size_t i = 0; i < 4; i++)
         metric_text(texts->values[i], row->metric->unit, row->values ? values[i] : (double)NAN,
-                    format, style);
-}
-
-static void take_text_row(struct report_table *table, const struct section *section,
-                          const struct metrics_row *row,
-                          void (*take)(struct report_table *, const struct report_cell *))
-{
-    const double values[] = {row->min, row->max, row->mean, row->total};
-    struct report_cell cells[MAX_OF_TABLE];
-    struct row_texts texts;
-    size_t count = 0;
-
-    fill_texts(&texts, row, REPORT_TEXT, table->style);
-    cells[count] = report_text_cell(texts.invocations);
-    cells[count++].real = (double)row->invocations;
-    cells[count++] = report_text_cell(or_empty(row->metric->name));
-    if (!section->event)
-        cells[count++] = report_text_cell(or_empty(row->metric->description));
-    for (size_t i = 0; count < section->count; i++) {
-        cells[count] = report_text_cell(texts.values[i]);
-        cells[count++].real = values[i];
-    }
-    take(table, cells);
+                    REPORT_CSV, MP_STYLE_NVPROF);
 }
 
 static void print_csv_row(FILE *out, const struct section *section, const char *device,
@@ -111,7 +121,7 @@ static void print_csv_row(FILE *out, const struct section *section, const char *
     struct row_texts texts;
     size_t values = section->event ? 4 : 3;
 
-    fill_texts(&texts, row, REPORT_CSV, MP_STYLE_NVPROF);
+    fill_texts(&texts, row);
     foreign_put_csv_text(out, device);
     fputc(',', out);
     foreign_put_csv_text(out, row->kernel);
@@ -133,26 +143,31 @@ static bool belongs(const struct section *section, const struct metrics_row *row
     return row->metric->event == section->event;
 }
 
-static void widen(struct report_column *column, const char *text)
+/* nvprof fits names to the longest one, with a space before it. */
+static void widen(struct report_table *table, const char *title, const char *text)
 {
-    size_t width = strlen(or_empty(text)) + 1;
+    size_t width = text ? strlen(text) + 1 : 0;
 
     if (width > WIDEST_COLUMN)
         width = WIDEST_COLUMN;
-    if (width > column->width)
-        column->width = (uint8_t)width;
+    for (size_t i = 0; i < table->count; i++) {
+        if (!strcmp(table->columns[i]->title, title) && width > table->fit[i].width)
+            table->fit[i].width = (uint32_t)width;
+    }
 }
 
-static void fit_columns(const struct section *section, const struct metrics_result *result,
-                        struct report_column columns[MAX_OF_TABLE])
+static void fit_columns(struct report_table *table, const struct section *section,
+                        const struct metrics_result *result)
 {
-    memcpy(columns, section->columns, sizeof section->columns);
     for (size_t i = 0; i < result->row_count; i++) {
+        const struct metrics_metric *metric = result->rows[i].metric;
+
         if (!belongs(section, &result->rows[i]))
             continue;
-        widen(&columns[1], result->rows[i].metric->name);
-        if (!section->event)
-            widen(&columns[2], result->rows[i].metric->description);
+        widen(table, section->event ? "Event Name" : "Metric Name", metric->name);
+        widen(table, "Metric Description", metric->description);
+        if (table->rows)
+            report_survey(table, &result->rows[i]);
     }
 }
 
@@ -179,16 +194,12 @@ static void print_kernel(const struct report_out *out, const char *kernel)
 static void print_text_table(const struct report_out *out, const struct section *section,
                              const struct metrics_result *result)
 {
-    struct report_column columns[MAX_OF_TABLE];
     const struct metrics_row *last = NULL;
     struct report_table table;
 
-    fit_columns(section, result, columns);
-    report_begin(&table, out, columns, section->count);
-    for (size_t i = 0; i < result->row_count && table.rows; i++) {
-        if (belongs(section, &result->rows[i]))
-            take_text_row(&table, section, &result->rows[i], report_measure);
-    }
+    report_open(&table, out,
+                &(struct report_layout){REPORT_COLUMNS(columns), .there = section->there});
+    fit_columns(&table, section, result);
     report_header(&table);
     for (size_t i = 0; i < result->row_count; i++) {
         const struct metrics_row *row = &result->rows[i];
@@ -202,7 +213,7 @@ static void print_text_table(const struct report_out *out, const struct section 
             print_device(out, result, row->metric->device);
         if (other || last->order != row->order)
             print_kernel(out, row->kernel);
-        take_text_row(&table, section, row, report_row);
+        report_put(&table, row);
         last = row;
     }
     report_end(&table);
@@ -214,8 +225,10 @@ static void print_csv_table(const struct report_out *out, const struct section *
     char device[METRIC_DEVICE_BYTES];
 
     fprintf(out->file, "\"Device\",\"Kernel\"");
-    for (size_t i = 0; i < section->count; i++)
-        fprintf(out->file, ",\"%s\"", section->columns[i].title);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (!columns[i].needs || columns[i].needs & section->there)
+            fprintf(out->file, ",\"%s\"", columns[i].title);
+    }
     fputc('\n', out->file);
     for (size_t i = 0; i < result->row_count; i++) {
         const struct metrics_row *row = &result->rows[i];

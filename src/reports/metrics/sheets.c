@@ -3,134 +3,127 @@
  */
 #include "reports/metrics/sheets.h"
 
-#include <math.h>
-
 #include "reports/metrics/json.h"
 #include "reports/metrics/text.h"
 
 #include "base/poison.h"
 
-#define ITEM(key_, kind_)                                                                          \
-    {                                                                                              \
-        .title = (key_), .key = (key_), .kind = REPORT_CELL_##kind_                                \
-    }
-
-static struct report_cell value_cell(bool known, double value)
+/* Texts of the column's value: a number. */
+static struct report_cell device_cell(const void *row, struct report_table *table)
 {
-    return known && isfinite(value) ? report_real_cell(value) : report_absent_cell();
+    char text[METRIC_DEVICE_BYTES];
+
+    return report_text_cell(report_say(
+        table, "%s", metric_device_text(text, table->of, report_value_cell(row, table).number)));
 }
+
+static struct report_cell unit_cell(const void *row, struct report_table *table)
+{
+    return report_text_cell(
+        metric_unit_name((enum metric_unit)report_value_cell(row, table).number));
+}
+
+static struct report_cell state_cell(const void *row, struct report_table *table)
+{
+    return report_text_cell(metric_state_name((unsigned)report_value_cell(row, table).number));
+}
+
+#define ITEM(key, kind, ...) COLUMN(NULL, key, kind, 0, __VA_ARGS__)
 
 /* ---- By kernel ---- */
 
-static const struct report_column columns[] = {
-    ITEM("device_name", TEXT), ITEM("kernel", TEXT),      ITEM("invocations", COUNT),
-    ITEM("event", BOOL),       ITEM("metric", TEXT),      ITEM("unit", TEXT),
-    ITEM("min", REAL),         ITEM("max", REAL),         ITEM("mean", REAL),
-    ITEM("total", REAL),       ITEM("description", TEXT),
-};
+#define OF(member)     MEMBER(struct metrics_row, member)
+#define METRIC(member) THROUGH(struct metrics_row, metric, member)
+#define IF_VALUES      WHEN(struct metrics_row, values)
 
-#define COLUMNS (sizeof columns / sizeof *columns)
+static struct report_cell total_cell(const void *at, struct report_table *table)
+{
+    return ((const struct metrics_row *)at)->metric->event ? report_value_cell(at, table)
+                                                           : report_absent_cell();
+}
+
+static const struct report_column columns[] = {
+    ITEM("device_name", TEXT, METRIC(device), .cell = device_cell),
+    ITEM("kernel", TEXT, OF(kernel)),
+    ITEM("invocations", COUNT, OF(invocations)),
+    ITEM("event", BOOL, METRIC(event)),
+    ITEM("metric", TEXT, METRIC(name)),
+    ITEM("unit", TEXT, METRIC(unit), .cell = unit_cell),
+    ITEM("min", REAL, OF(min), IF_VALUES),
+    ITEM("max", REAL, OF(max), IF_VALUES),
+    ITEM("mean", REAL, OF(mean), IF_VALUES),
+    ITEM("total", REAL, OF(total), IF_VALUES, .cell = total_cell),
+    ITEM("description", TEXT, METRIC(description)),
+};
+#undef OF
+#undef METRIC
 
 void print_metrics_sheet(const struct report_out *out, const struct metrics_result *result)
 {
-    struct report_table table;
-
-    report_begin(&table, out, columns, COLUMNS);
-    report_header(&table);
-    for (size_t i = 0; i < result->row_count; i++) {
-        const struct metrics_row *row = &result->rows[i];
-        const struct metrics_metric *metric = row->metric;
-        bool known = row->values != 0;
-        char device[METRIC_DEVICE_BYTES];
-        const struct report_cell cells[COLUMNS] = {
-            report_text_cell(metric_device_text(device, result, metric->device)),
-            report_text_cell(row->kernel),
-            report_number_cell(row->invocations),
-            report_number_cell(metric->event),
-            report_text_cell(metric->name),
-            report_text_cell(metric_unit_name(metric->unit)),
-            value_cell(known, row->min),
-            value_cell(known, row->max),
-            value_cell(known, row->mean),
-            value_cell(known && metric->event, row->total),
-            report_text_cell(metric->description),
-        };
-        report_row(&table, cells);
-    }
-    report_end(&table);
+    report_array(out, &(struct report_layout){REPORT_COLUMNS(columns), .of = result}, result->rows,
+                 result->row_count, sizeof *result->rows);
 }
 
 /* ---- By launch ---- */
 
-static const struct report_column each_columns[] = {
-    ITEM("start_ns", COUNT), ITEM("device_name", TEXT),  ITEM("context", COUNT),
-    ITEM("stream", COUNT),   ITEM("correlation", COUNT), ITEM("kernel", TEXT),
-    ITEM("metric", TEXT),    ITEM("unit", TEXT),         ITEM("value", REAL),
+struct launch_line {
+    const struct metrics_launch *launch;
+    const struct metrics_metric *metric;
+    double value;
 };
 
-#define EACH_COLUMNS (sizeof each_columns / sizeof *each_columns)
+#define OF(member)     THROUGH(struct launch_line, launch, member)
+#define METRIC(member) THROUGH(struct launch_line, metric, member)
 
-static void put_launch(struct report_table *table, const struct metrics_result *result,
-                       const struct metrics_launch *launch)
+static const struct report_column each_columns[] = {
+    ITEM("start_ns", COUNT, OF(time)),
+    ITEM("device_name", TEXT, OF(device), .cell = device_cell),
+    ITEM("context", COUNT, OF(context)),
+    ITEM("stream", COUNT, OF(stream)),
+    ITEM("correlation", COUNT, OF(correlation)),
+    ITEM("kernel", TEXT, OF(kernel)),
+    ITEM("metric", TEXT, METRIC(name)),
+    ITEM("unit", TEXT, METRIC(unit), .cell = unit_cell),
+    ITEM("value", REAL, MEMBER(struct launch_line, value)),
+};
+#undef OF
+#undef METRIC
+
+static void each_value(struct report_table *table, report_take *take)
 {
-    char device[METRIC_DEVICE_BYTES];
+    const struct metrics_result *result = table->of;
 
-    metric_device_text(device, result, launch->device);
-    for (size_t i = launch->first; i < launch->first + launch->count; i++) {
-        const struct metrics_value *value = &result->values[i];
-        const struct report_cell cells[EACH_COLUMNS] = {
-            report_number_cell(launch->time),
-            report_text_cell(device),
-            report_number_cell(launch->context),
-            report_number_cell(launch->stream),
-            report_number_cell(launch->correlation),
-            report_text_cell(launch->kernel),
-            report_text_cell(value->metric->name),
-            report_text_cell(metric_unit_name(value->metric->unit)),
-            value_cell(true, value->value),
-        };
-        report_row(table, cells);
+    for (size_t i = 0; i < result->launch_count; i++) {
+        const struct metrics_launch *launch = &result->launches[i];
+
+        for (size_t at = launch->first; at < launch->first + launch->count; at++)
+            take(table, &(struct launch_line){launch, result->values[at].metric,
+                                              result->values[at].value});
     }
 }
 
 void print_metrics_each_sheet(const struct report_out *out, const struct metrics_result *result)
 {
-    struct report_table table;
-
-    report_begin(&table, out, each_columns, EACH_COLUMNS);
-    report_header(&table);
-    for (size_t i = 0; i < result->launch_count; i++)
-        put_launch(&table, result, &result->launches[i]);
-    report_end(&table);
+    report_print(out, &(struct report_layout){REPORT_COLUMNS(each_columns), .of = result},
+                 each_value);
 }
 
 /* ---- What there is ---- */
 
+#define OF(member) MEMBER(struct metrics_metric, member)
+
 static const struct report_column list_columns[] = {
-    ITEM("device_name", TEXT), ITEM("name", TEXT), ITEM("description", TEXT),
-    ITEM("state", TEXT),       ITEM("unit", TEXT), ITEM("expression", TEXT),
+    ITEM("device_name", TEXT, OF(device), .cell = device_cell),
+    ITEM("name", TEXT, OF(name)),
+    ITEM("description", TEXT, OF(description)),
+    ITEM("state", TEXT, OF(state), .cell = state_cell),
+    ITEM("unit", TEXT, OF(unit), .cell = unit_cell),
+    ITEM("expression", TEXT, OF(expression)),
 };
 
-#define LIST_COLUMNS (sizeof list_columns / sizeof *list_columns)
-
-void metrics_sheet_list_begin(struct report_table *table, const struct report_out *out)
+void metrics_sheet_list_begin(struct report_table *table, const struct report_out *out,
+                              const struct metrics_result *result)
 {
-    report_begin(table, out, list_columns, LIST_COLUMNS);
+    report_open(table, out, &(struct report_layout){REPORT_COLUMNS(list_columns), .of = result});
     report_header(table);
-}
-
-void metrics_sheet_list_row(struct report_table *table, const struct metrics_result *result,
-                            const struct metrics_metric *metric)
-{
-    char device[METRIC_DEVICE_BYTES];
-    const struct report_cell cells[LIST_COLUMNS] = {
-        report_text_cell(metric_device_text(device, result, metric->device)),
-        report_text_cell(metric->name),
-        report_text_cell(metric->description),
-        report_text_cell(metric_state_name(metric->state)),
-        report_text_cell(metric_unit_name(metric->unit)),
-        report_text_cell(metric->expression),
-    };
-
-    report_row(table, cells);
 }

@@ -12,9 +12,8 @@ void print_metrics_sheet(const struct report_out *out, const struct metrics_resu
 /* Of each launch and metric. */
 void print_metrics_each_sheet(const struct report_out *out, const struct metrics_result *result);
 
-/* What the GPUs have: the header row, and a row. */
-void metrics_sheet_list_begin(struct report_table *table, const struct report_out *out);
-void metrics_sheet_list_row(struct report_table *table, const struct metrics_result *result,
-                            const struct metrics_metric *metric);
+/* What the GPUs have: the header row. Rows are struct metrics_metric. */
+void metrics_sheet_list_begin(struct report_table *table, const struct report_out *out,
+                              const struct metrics_result *result);
 
 #endif
