@@ -51,15 +51,17 @@ static void widen_to_titles(struct report_table *table)
 void report_open(struct report_table *table, const struct report_out *out,
                  const struct report_layout *layout)
 {
-    *table = (struct report_table){.out = out->file,
-                                   .format = out->format,
-                                   .units = out->units,
-                                   .of = layout->of,
-                                   .name = layout->name,
-                                   .measuring = layout->measuring,
-                                   .sheet = out->format == REPORT_CSV ? out->sheet : NULL,
-                                   .style = report_number_style(out),
-                                   .view = out->view};
+    memset(table, 0, offsetof(struct report_table, said)); /* the texts need not be cleared */
+    table->said_bytes = 0;
+    table->out = out->file;
+    table->format = out->format;
+    table->units = out->units;
+    table->of = layout->of;
+    table->name = layout->name;
+    table->measuring = layout->measuring;
+    table->sheet = out->format == REPORT_CSV ? out->sheet : NULL;
+    table->style = report_number_style(out);
+    table->view = out->view;
     for (size_t i = 0; i < layout->count; i++) {
         const struct report_column *column = &layout->columns[i];
 

@@ -94,7 +94,7 @@ enum report_measuring { REPORT_FIT, REPORT_FIT_UNITS, REPORT_UNITS_ONLY };
 
 struct report_rows;
 
-#define REPORT_SAID_BYTES 1024
+#define REPORT_SAID_BYTES 8192 /* as many texts as a row of `dump` has, each at its longest */
 
 struct report_table {
     FILE *out; /* not owned */

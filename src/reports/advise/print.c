@@ -284,52 +284,52 @@ static enum mp_status advise_print_text(const struct report_out *out,
 
 /* ---- CSV ---- */
 
-static const struct report_column columns[] = {
-    {.title = "Rule", .kind = REPORT_CELL_TEXT, .left = true},
-    {.title = "Finding", .kind = REPORT_CELL_TEXT, .left = true},
-    {.title = "Gain", .kind = REPORT_CELL_TIME},
-    {.title = "Iteration", .kind = REPORT_CELL_TIME},
-    {.title = "Gain(%)", .kind = REPORT_CELL_PERCENT, .unit = "%"},
-    {.title = "Method", .kind = REPORT_CELL_TEXT, .left = true},
-    {.title = "Certainty", .kind = REPORT_CELL_TEXT, .left = true},
-    {.title = "Confidence", .kind = REPORT_CELL_REAL},
-    {.title = "Assumes", .kind = REPORT_CELL_TEXT, .left = true},
-    {.title = "Evidence", .kind = REPORT_CELL_TEXT, .left = true},
-    {.title = "To do", .kind = REPORT_CELL_TEXT, .left = true},
-};
+#define OF(member) MEMBER(struct advise_finding, member)
 
-#define COLUMNS (sizeof columns / sizeof *columns)
+/* Keys of the finding's enumerations; the column's `index` says which. */
+enum { RULE, METHOD, CERTAINTY };
 
-static void each_finding(struct report_table *table, const struct advice *advice,
-                         void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell key_cell(const void *at, struct report_table *table)
 {
-    for (size_t i = 0; i < advice->count; i++) {
-        const struct advise_finding *finding = &advice->findings[i];
-        const struct report_cell cells[COLUMNS] = {
-            report_text_cell(advise_rule_key(finding->rule)),
-            report_text_cell(finding->title),
-            report_number_cell(finding->gain),
-            report_number_cell(advice->step),
-            report_real_cell(finding->percent),
-            report_text_cell(advise_method_text(finding->method)),
-            report_text_cell(advise_certainty_key(finding->certainty)),
-            report_real_cell(finding->confidence),
-            report_text_cell(finding->assumes),
-            report_text_cell(finding->evidence),
-            report_text_cell(finding->to_do),
-        };
-        take(table, cells);
-    }
+    const struct advise_finding *finding = at;
+
+    if (table->column->index == RULE)
+        return report_text_cell(advise_rule_key(finding->rule));
+    return report_text_cell(table->column->index == METHOD
+                                ? advise_method_text(finding->method)
+                                : advise_certainty_key(finding->certainty));
 }
+
+static struct report_cell step_cell(const void *at, struct report_table *table)
+{
+    (void)at;
+    return report_number_cell(((const struct advice *)table->of)->step);
+}
+
+static struct report_cell evidence_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_text_cell(((const struct advise_finding *)at)->evidence);
+}
+
+static const struct report_column columns[] = {
+    COLUMN("Rule", NULL, TEXT, 0, .cell = key_cell, .index = RULE),
+    COLUMN("Finding", NULL, TEXT, 0, OF(title)),
+    COLUMN("Gain", NULL, TIME, 0, OF(gain)),
+    COLUMN("Iteration", NULL, TIME, 0, .cell = step_cell),
+    COLUMN("Gain(%)", NULL, PERCENT, 0, OF(percent), .unit = "%"),
+    COLUMN("Method", NULL, TEXT, 0, .cell = key_cell, .index = METHOD),
+    COLUMN("Certainty", NULL, TEXT, 0, .cell = key_cell, .index = CERTAINTY),
+    COLUMN("Confidence", NULL, REAL, 0, OF(confidence)),
+    COLUMN("Assumes", NULL, TEXT, 0, OF(assumes)),
+    COLUMN("Evidence", NULL, TEXT, 0, .cell = evidence_cell),
+    COLUMN("To do", NULL, TEXT, 0, OF(to_do)),
+};
 
 static void print_rows(const struct report_out *out, const struct advice *advice)
 {
-    struct report_table table;
-
-    report_begin(&table, out, columns, COLUMNS);
-    report_header(&table);
-    each_finding(&table, advice, report_row);
-    report_end(&table);
+    report_array(out, &(struct report_layout){REPORT_COLUMNS(columns), .of = advice},
+                 advice->findings, advice->count, sizeof *advice->findings);
 }
 
 static void print_csv(const struct report_out *out, const struct advise_report *report)

@@ -48,6 +48,59 @@ static const char *unit_name(enum mp_unit unit)
     return NULL;
 }
 
+/* A value that has no name keeps its number. */
+static struct report_cell name_cell(struct report_table *table, const char *name, uint64_t value)
+{
+    return report_text_cell(name ? name : report_say(table, "#%" PRIu64, value));
+}
+
+static struct report_cell reference_cell(struct report_table *table, const struct dump_table *dump,
+                                         const char *kind, uint64_t id)
+{
+    char text[DUMP_TEXT_BYTES];
+    const char *label = definitions_label(dump->definitions, kind, id, text, sizeof text);
+
+    if (label && label >= text && label < text + sizeof text)
+        label = report_say(table, "%s", label);
+    return label || id ? name_cell(table, label, id) : report_absent_cell();
+}
+
+static struct report_cell text_cell(const struct mp_batch *batch, uint32_t row)
+{
+    uint32_t begin = row ? batch->text_end[row - 1] : 0;
+
+    return (struct report_cell){.text = batch->text + begin,
+                                .text_bytes = batch->text_end[row] - begin};
+}
+
+/* A row of a batch; the column's `index` is that of the table. */
+struct dump_row {
+    const struct mp_batch *batch;
+    uint32_t row;
+};
+
+static struct report_cell value_cell(const void *at, struct report_table *table)
+{
+    const struct dump_row *row = at;
+    const struct dump_table *dump = table->of;
+    const struct mp_column_info *info = &dump->table->columns[table->column->index];
+
+    if (info->type == MP_TYPE_TEXT)
+        return text_cell(row->batch, row->row);
+    uint64_t value = row->batch->columns[table->column->index][row->row];
+    if (dump->definitions && info->type == MP_TYPE_REF)
+        return reference_cell(table, dump, info->reference, value);
+    if (dump->definitions && info->type == MP_TYPE_ENUM)
+        return name_cell(table, mp_enum_name(info->reference, value), value);
+    return report_number_cell(value);
+}
+
+static struct report_cell table_cell(const void *at, struct report_table *table)
+{
+    (void)at;
+    return report_text_cell(((const struct dump_table *)table->of)->table->name);
+}
+
 void dump_begin(struct dump_table *dump, const struct mp_table_info *table,
                 const struct report_out *out, struct json_writer *json,
                 struct definitions *definitions, bool named)
@@ -59,8 +112,11 @@ void dump_begin(struct dump_table *dump, const struct mp_table_info *table,
     dump->named = named;
     dump->begun = false;
     if (named)
-        dump->columns[count++] = (struct report_column){
-            .title = "table", .key = "table", .kind = REPORT_CELL_TEXT, .left = true};
+        dump->columns[count++] = (struct report_column){.title = "table",
+                                                        .key = "table",
+                                                        .kind = REPORT_CELL_TEXT,
+                                                        .left = true,
+                                                        .cell = table_cell};
     for (unsigned i = 0; i < table->column_count; i++) {
         const struct mp_column_info *column = &table->columns[i];
         enum report_kind kind = cell_kind_of(column, !definitions);
@@ -69,66 +125,13 @@ void dump_begin(struct dump_table *dump, const struct mp_table_info *table,
                                                         .key = column->name,
                                                         .unit = unit_name(column->unit),
                                                         .kind = kind,
-                                                        .left = kind == REPORT_CELL_TEXT};
+                                                        .left = kind == REPORT_CELL_TEXT,
+                                                        .cell = value_cell,
+                                                        .index = i};
     }
-    report_begin(&dump->printer, out, dump->columns, count);
+    report_open(&dump->printer, out,
+                &(struct report_layout){.columns = dump->columns, .count = count, .of = dump});
     dump->printer.json = json;
-}
-
-/* A value that has no name keeps its number. */
-static struct report_cell name_cell(const char *name, uint64_t value, char *buffer)
-{
-    if (!name) {
-        snprintf(buffer, DUMP_TEXT_BYTES, "#%" PRIu64, value);
-        name = buffer;
-    }
-    return report_text_cell(name);
-}
-
-static struct report_cell reference_cell(struct dump_table *dump, const char *table, uint64_t id,
-                                         char *buffer)
-{
-    const char *label = definitions_label(dump->definitions, table, id, buffer, DUMP_TEXT_BYTES);
-
-    return label || id ? name_cell(label, id, buffer) : report_absent_cell();
-}
-
-static struct report_cell text_cell(const struct mp_batch *batch, uint32_t row)
-{
-    uint32_t begin = row ? batch->text_end[row - 1] : 0;
-
-    return (struct report_cell){.text = batch->text + begin,
-                                .text_bytes = batch->text_end[row] - begin};
-}
-
-static struct report_cell value_cell(struct dump_table *dump, const struct mp_batch *batch,
-                                     unsigned column, uint32_t row)
-{
-    const struct mp_column_info *info = &dump->table->columns[column];
-    char *buffer = dump->texts[column];
-
-    if (info->type == MP_TYPE_TEXT)
-        return text_cell(batch, row);
-    uint64_t value = batch->columns[column][row];
-    if (dump->definitions && info->type == MP_TYPE_REF)
-        return reference_cell(dump, info->reference, value, buffer);
-    if (dump->definitions && info->type == MP_TYPE_ENUM)
-        return name_cell(mp_enum_name(info->reference, value), value, buffer);
-    return report_number_cell(value);
-}
-
-static void dump_table_each_row(struct dump_table *dump, const struct mp_batch *batch,
-                                void (*take)(struct report_table *, const struct report_cell *))
-{
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        size_t count = 0;
-
-        if (dump->named)
-            dump->cells[count++] = report_text_cell(dump->table->name);
-        for (unsigned i = 0; i < dump->table->column_count; i++)
-            dump->cells[count++] = value_cell(dump, batch, i, row);
-        take(&dump->printer, dump->cells);
-    }
 }
 
 void dump_header(struct dump_table *dump)
@@ -138,10 +141,16 @@ void dump_header(struct dump_table *dump)
     dump->begun = true;
 }
 
+static void each_row(struct dump_table *dump, report_take *take, const struct mp_batch *batch)
+{
+    for (uint32_t row = 0; row < batch->rows; row++)
+        take(&dump->printer, &(struct dump_row){batch, row});
+}
+
 void dump_batch(struct dump_table *dump, const struct mp_batch *batch)
 {
     if (!dump->begun && dump->printer.format == REPORT_TEXT)
-        dump_table_each_row(dump, batch, report_measure);
+        each_row(dump, report_survey, batch);
     dump_header(dump);
-    dump_table_each_row(dump, batch, report_row);
+    each_row(dump, report_put, batch);
 }

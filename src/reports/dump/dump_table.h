@@ -14,8 +14,6 @@
 struct dump_table {
     struct report_table printer;
     struct report_column columns[MP_MAX_COLUMNS + 1];
-    struct report_cell cells[MP_MAX_COLUMNS + 1];
-    char texts[MP_MAX_COLUMNS][DUMP_TEXT_BYTES];
     const struct mp_table_info *table;
     struct definitions *definitions; /* NULL: references and enumerations stay numbers */
     bool named;                      /* the table's name is the first column */

@@ -16,62 +16,59 @@
 #define TIME_BYTES  24
 #define KEY_COLUMNS 28
 
-static const struct report_column columns[] = {
-    {.title = "Table", .key = "table", .kind = REPORT_CELL_TEXT, .left = true, .width = 12},
-    {.title = "Rows", .key = "rows", .kind = REPORT_CELL_COUNT, .width = 9},
-    {.title = "Chunks", .key = "chunks", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "Bytes", .key = "bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9},
-    {.title = "Bytes/Row", .key = "bytes_per_row", .kind = REPORT_CELL_REAL, .unit = "B"},
-    {.title = "Raw bytes", .key = "raw_bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9},
-};
-
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
-
 static double ratio(uint64_t a, uint64_t b)
 {
     return b ? (double)a / (double)b : 0;
 }
 
-static void summary_info_fill_cells(struct report_cell cells[COLUMN_COUNT], const char *name,
-                                    const struct table_contents *table)
+struct table_line {
+    const char *name;
+    const struct table_contents *contents;
+};
+
+#define OF(member) THROUGH(struct table_line, contents, member)
+
+static struct report_cell bytes_per_row_cell(const void *at, struct report_table *table)
 {
-    cells[0] = report_text_cell(name);
-    cells[1] = report_number_cell(table->rows);
-    cells[2] = report_number_cell(table->chunks);
-    cells[3] = report_number_cell(table->bytes);
-    cells[4] = report_real_cell(ratio(table->bytes, table->rows));
-    cells[5] = report_number_cell(table->raw_bytes);
+    const struct table_contents *contents = ((const struct table_line *)at)->contents;
+
+    (void)table;
+    return report_real_cell(ratio(contents->bytes, contents->rows));
 }
 
+static const struct report_column columns[] = {
+    COLUMN("Table", "table", TEXT, 12, MEMBER(struct table_line, name), .left = true),
+    COLUMN("Rows", "rows", COUNT, 9, OF(rows)),
+    COLUMN("Chunks", "chunks", COUNT, 7, OF(chunks)),
+    COLUMN("Bytes", "bytes", COUNT, 9, OF(bytes), .unit = "B"),
+    COLUMN("Bytes/Row", "bytes_per_row", REAL, 0, .cell = bytes_per_row_cell, .unit = "B"),
+    COLUMN("Raw bytes", "raw_bytes", COUNT, 9, OF(raw_bytes), .unit = "B"),
+};
+
 /* A row for each table that is in the file. */
-static void each_table(struct report_table *table, const struct contents *contents,
-                       void (*take)(struct report_table *, const struct report_cell *))
+static void each_table(struct report_table *table, report_take *take)
 {
-    struct report_cell cells[COLUMN_COUNT];
+    const struct contents *contents = table->of;
     size_t count;
     const struct mp_table_info *tables = mp_tables(&count);
 
     for (size_t i = 0; i < contents->table_count && i < count; i++) {
-        if (!contents->tables[i].chunks)
-            continue;
-        summary_info_fill_cells(cells, tables[i].name, &contents->tables[i]);
-        take(table, cells);
+        if (contents->tables[i].chunks)
+            take(table, &(struct table_line){tables[i].name, &contents->tables[i]});
     }
 }
 
 static void summary_info_print_table(const struct report_out *out, const struct contents *contents)
 {
     struct report_table table;
-    struct report_cell cells[COLUMN_COUNT];
 
-    report_begin(&table, out, columns, COLUMN_COUNT);
-    each_table(&table, contents, report_measure);
+    report_open(&table, out, &(struct report_layout){REPORT_COLUMNS(columns), .of = contents});
+    each_table(&table, report_survey);
     report_header(&table);
-    each_table(&table, contents, report_row);
-    summary_info_fill_cells(cells, "all", &contents->total);
+    each_table(&table, report_put);
     report_flush(&table);
     if (out->format == REPORT_TEXT)
-        report_row(&table, cells);
+        report_put(&table, &(struct table_line){"all", &contents->total});
     report_end(&table);
 }
 
@@ -270,17 +267,6 @@ static void json_properties(struct json_writer *json, const struct mp_trace *tra
     json_close_object(json);
 }
 
-static void json_tables(struct json_writer *json, const struct contents *contents)
-{
-    struct report_table table;
-
-    json_key_array(json, "tables");
-    report_begin_json(&table, json, columns, COLUMN_COUNT);
-    each_table(&table, contents, report_row);
-    report_end(&table);
-    json_close_array(json);
-}
-
 static void json_sizes(struct json_writer *json, const struct contents *contents)
 {
     JSON_FACTS(json, FACT("records", contents->records), FACT("bytes", contents->bytes),
@@ -301,7 +287,8 @@ static void summary_info_print_json(FILE *out, const struct mp_trace *trace,
     json_flight(&json, trace);
     json_sizes(&json, contents);
     json_ranges(&json, contents);
-    json_tables(&json, contents);
+    report_json_print(&json, "tables",
+                      &(struct report_layout){REPORT_COLUMNS(columns), .of = contents}, each_table);
     json_baseline(&json, &contents->baseline);
     json_told(&json, &contents->told);
     json_running(&json, contents);

@@ -203,85 +203,77 @@ void print_live(FILE *out, const char *title, const char *state, struct live *li
 
 /* ---- CSV ---- */
 
-enum csv_column {
-    CSV_TIME,
-    CSV_INTERVAL,
-    CSV_STATE,
-    CSV_RECORDS,
-    CSV_DROPPED,
-    CSV_KERNELS,
-    CSV_COPIES, /* of each direction */
-    CSV_STEPS = CSV_COPIES + LIVE_DIRECTIONS,
-    CSV_MEAN,
-    CSV_P50,
-    CSV_P99,
-    CSV_DEVICE,
-    CSV_BUSY,
-    CSV_COLUMNS
+/* A row: the program, and one of its devices. */
+struct csv_line {
+    const struct live *live;
+    const char *state;
+    const struct live_device *device; /* NULL: there is none */
+    double kernels;                   /* a second */
+    double copies[LIVE_DIRECTIONS];   /* bytes a second */
+    uint64_t iterations;              /* 0: the next three are not known */
+    uint64_t mean, p50, p99;          /* ns */
+    double busy;                      /* percent */
 };
 
-static const struct report_column csv_columns[CSV_COLUMNS] = {
-    [CSV_TIME] = {.title = "Time", .kind = REPORT_CELL_TIME},
-    [CSV_INTERVAL] = {.title = "Interval", .kind = REPORT_CELL_TIME},
-    [CSV_STATE] = {.title = "State", .kind = REPORT_CELL_TEXT},
-    [CSV_RECORDS] = {.title = "Records read", .key = "records_read", .kind = REPORT_CELL_COUNT},
-    [CSV_DROPPED] = {.title = "Dropped", .kind = REPORT_CELL_COUNT},
-    [CSV_KERNELS] = {.title = "Kernels", .unit = "1/s", .kind = REPORT_CELL_REAL},
-    [CSV_COPIES + LIVE_TO_DEVICE] = {.title = "HtoD", .kind = REPORT_CELL_THROUGHPUT},
-    [CSV_COPIES + LIVE_TO_HOST] = {.title = "DtoH", .kind = REPORT_CELL_THROUGHPUT},
-    [CSV_COPIES + LIVE_OTHER] = {.title = "Other copies", .kind = REPORT_CELL_THROUGHPUT},
-    [CSV_STEPS] = {.title = "Iterations", .kind = REPORT_CELL_COUNT},
-    [CSV_MEAN] = {.title = "Avg", .key = "mean_ns", .kind = REPORT_CELL_TIME},
-    [CSV_P50] = {.title = "P50", .kind = REPORT_CELL_TIME},
-    [CSV_P99] = {.title = "P99", .kind = REPORT_CELL_TIME},
-    [CSV_DEVICE] = {.title = "Device", .kind = REPORT_CELL_ID},
-    [CSV_BUSY] = {.title = "Busy", .kind = REPORT_CELL_PERCENT},
+#define OF(member)    MEMBER(struct csv_line, member)
+#define LIVE(member)  THROUGH(struct csv_line, live, member)
+#define IF_ITERATIONS WHEN(struct csv_line, iterations)
+
+static struct report_cell busy_cell(const void *at, struct report_table *table)
+{
+    const struct csv_line *line = at;
+
+    (void)table;
+    return report_real_if(line->device, line->busy);
+}
+
+static const struct report_column csv_columns[] = {
+    COLUMN("Time", NULL, TIME, 0, LIVE(elapsed_ns)),
+    COLUMN("Interval", NULL, TIME, 0, LIVE(interval_ns)),
+    COLUMN("State", NULL, TEXT, 0, OF(state)),
+    COLUMN("Records read", "records_read", COUNT, 0, LIVE(records)),
+    COLUMN("Dropped", NULL, COUNT, 0, LIVE(dropped)),
+    COLUMN("Kernels", NULL, REAL, 0, OF(kernels), .unit = "1/s"),
+    COLUMN("HtoD", NULL, THROUGHPUT, 0, OF(copies[LIVE_TO_DEVICE])),
+    COLUMN("DtoH", NULL, THROUGHPUT, 0, OF(copies[LIVE_TO_HOST])),
+    COLUMN("Other copies", NULL, THROUGHPUT, 0, OF(copies[LIVE_OTHER])),
+    COLUMN("Iterations", NULL, COUNT, 0, OF(iterations)),
+    COLUMN("Avg", "mean_ns", TIME, 0, OF(mean), IF_ITERATIONS),
+    COLUMN("P50", NULL, TIME, 0, OF(p50), IF_ITERATIONS),
+    COLUMN("P99", NULL, TIME, 0, OF(p99), IF_ITERATIONS),
+    COLUMN("Device", NULL, ID, 0, THROUGH(struct csv_line, device, device)),
+    COLUMN("Busy", NULL, PERCENT, 0, .cell = busy_cell),
 };
 
 void print_live_csv_begin(struct report_table *table, struct report_sheet *sheet)
 {
     const struct report_out csv = {.file = stderr, .format = REPORT_CSV, .sheet = sheet};
 
-    report_begin(table, &csv, csv_columns, CSV_COLUMNS);
+    report_open(table, &csv, &(struct report_layout){REPORT_COLUMNS(csv_columns)});
     report_header(table);
-}
-
-static void fill_program(struct report_cell *cells, const char *state, const struct live *live)
-{
-    const struct live_step *step = live_iteration(live);
-
-    for (int i = 0; i < CSV_COLUMNS; i++)
-        cells[i] = report_absent_cell();
-    cells[CSV_TIME] = report_number_cell(live->elapsed_ns);
-    cells[CSV_INTERVAL] = report_number_cell(live->interval_ns);
-    cells[CSV_STATE] = report_text_cell(state);
-    cells[CSV_RECORDS] = report_number_cell(live->records);
-    cells[CSV_DROPPED] = report_number_cell(live->dropped);
-    cells[CSV_KERNELS] = report_real_cell(per_second(live->kernels.all.last_count, live));
-    for (int i = 0; i < LIVE_DIRECTIONS; i++)
-        cells[CSV_COPIES + i] = report_real_cell(per_second(live->copies[i].last_bytes, live));
-    cells[CSV_STEPS] = report_number_cell(step ? step->last_count : 0);
-    if (!step || !step->last_count)
-        return;
-    cells[CSV_MEAN] = report_number_cell(mean_of(step->last_sum, step->last_count));
-    cells[CSV_P50] = report_number_cell(mp_histogram_percentile(&step->last_lengths, 50));
-    cells[CSV_P99] = report_number_cell(mp_histogram_percentile(&step->last_lengths, 99));
 }
 
 void print_live_csv(struct report_table *table, const char *state, const struct live *live)
 {
-    struct report_cell cells[CSV_COLUMNS];
+    const struct live_step *step = live_iteration(live);
+    struct csv_line line = {
+        .live = live, .state = state, .kernels = per_second(live->kernels.all.last_count, live)};
 
-    fill_program(cells, state, live);
+    for (int i = 0; i < LIVE_DIRECTIONS; i++)
+        line.copies[i] = per_second(live->copies[i].last_bytes, live);
+    if (step && step->last_count) {
+        line.iterations = step->last_count;
+        line.mean = mean_of(step->last_sum, step->last_count);
+        line.p50 = mp_histogram_percentile(&step->last_lengths, 50);
+        line.p99 = mp_histogram_percentile(&step->last_lengths, 99);
+    }
     for (size_t i = 0; i < live->device_count; i++) {
-        const struct live_device *device = &live->devices[i];
-
-        cells[CSV_DEVICE] = report_number_cell(device->device);
-        cells[CSV_BUSY] = report_real_cell(percent_of(device->last_busy, live->interval_ns));
-        report_row(table, cells);
+        line.device = &live->devices[i];
+        line.busy = percent_of(line.device->last_busy, live->interval_ns);
+        report_put(table, &line);
     }
     if (!live->device_count)
-        report_row(table, cells);
+        report_put(table, &line);
 }
 
 /* ---- JSON ---- */

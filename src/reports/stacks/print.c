@@ -8,43 +8,6 @@
 
 #include "base/poison.h"
 
-/* Text has those of text_columns. */
-static const struct report_column columns[] = {
-    {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
-    {.title = "GPU time", .key = "device_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Self", .key = "self_device_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
-    {.title = "Calls", .key = "calls", .kind = REPORT_CELL_COUNT, .width = 5},
-    {.title = "Launches", .key = "launches", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 3},
-    {.title = "Waiting", .key = "waiting_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Critical", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "Host code", .key = "host_ns", .kind = REPORT_CELL_TIME, .width = 9},
-    {.title = "Function", .key = "frame", .kind = REPORT_CELL_TEXT, .width = 8, .left = true},
-    {.title = "Depth", .key = "depth", .kind = REPORT_CELL_COUNT},
-    {.title = "Self calls", .key = "self_calls", .kind = REPORT_CELL_COUNT},
-    {.title = "Self launches", .key = "self_launches", .kind = REPORT_CELL_COUNT},
-    {.title = "Self waiting", .key = "self_waiting_ns", .kind = REPORT_CELL_TIME},
-    {.title = "Self critical", .key = "self_critical_ns", .kind = REPORT_CELL_TIME},
-    {.title = "Self host", .key = "self_host_ns", .kind = REPORT_CELL_TIME},
-    {.title = "Name", .key = "function", .kind = REPORT_CELL_TEXT},
-    {.title = "File", .key = "file", .kind = REPORT_CELL_TEXT},
-    {.title = "Line", .key = "line", .kind = REPORT_CELL_ID},
-    {.title = "Sampled", .key = "sampled_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Self sampled", .key = "self_sampled_ns", .kind = REPORT_CELL_TIME},
-};
-
-#define ALL_COLUMNS (sizeof columns / sizeof *columns)
-
-enum { COLUMN_FRAME = 8, COLUMN_SAMPLED = 18 };
-
-static const uint8_t text_columns[] = {0, 1, 2, 3, 4, 5, 6, 7, COLUMN_SAMPLED, COLUMN_FRAME};
-
-/* Which columns there are. */
-struct shown {
-    uint8_t of[ALL_COLUMNS];
-    size_t count;
-    bool people;
-};
-
 #define NO_STACK "<no stack>"
 
 /* One row, whatever it is of. */
@@ -52,17 +15,57 @@ struct line {
     const struct stacks_row *row; /* NULL: of what has no stack */
     const struct stacks_weights *self, *total;
     uint32_t depth; /* 0: not in a tree */
+    const char *text;
+    const char *function, *file; /* NULL: unknown, or rows are of something else */
+    uint32_t number;             /* of the line; 0 likewise */
 };
 
-static struct report_cell number_or_none(uint64_t number)
+#define OF(member)    MEMBER(struct line, member)
+#define TOTAL(member) THROUGH(struct line, total, member)
+#define SELF(member)  THROUGH(struct line, self, member)
+#define IN_TEXT       .formats = REPORT_IN_TEXT
+#define NOT_TEXT      .formats = REPORT_IN_DATA
+#define IF_SAMPLES    1u /* a bit of `there` */
+
+static struct report_cell time_cell(const void *row, struct report_table *table)
 {
-    return number ? report_number_cell(number) : report_absent_cell();
+    const struct stacks_report *report = table->of;
+
+    return report->result->has_times ? report_value_cell(row, table) : report_absent_cell();
 }
 
-static struct report_cell time_if_known(const struct stacks_report *report, uint64_t time)
+static struct report_cell percent_cell(const void *row, struct report_table *table)
 {
-    return report->result->has_times ? report_number_cell(time) : report_absent_cell();
+    const struct stacks_report *report = table->of;
+
+    return report_real_cell(
+        stacks_percent(report->result, ((const struct line *)row)->total->device));
 }
+
+static const struct report_column columns[] = {
+    COLUMN("Time(%)", "percent", PERCENT, 7, .cell = percent_cell, .share = true),
+    COLUMN("GPU time", "device_ns", TIME, 8, TOTAL(device)),
+    COLUMN("Self", "self_device_ns", TIME, 8, SELF(device), .drop = 2),
+    COLUMN("Calls", "calls", COUNT, 5, TOTAL(calls)),
+    COLUMN("Launches", "launches", COUNT, 8, TOTAL(launches), .drop = 3),
+    COLUMN("Waiting", "waiting_ns", TIME, 8, TOTAL(waiting), .cell = time_cell),
+    COLUMN("Critical", "critical_ns", TIME, 8, TOTAL(critical), .cell = time_cell, .drop = 1),
+    COLUMN("Host code", "host_ns", TIME, 9, TOTAL(host), .cell = time_cell),
+    COLUMN("Sampled", "sampled_ns", TIME, 8, TOTAL(sampled), IN_TEXT, .needs = IF_SAMPLES),
+    COLUMN("Function", "frame", TEXT, 8, OF(text), .left = true),
+    COLUMN("Depth", "depth", COUNT, 0, OF(depth), UNLESS_ZERO, NOT_TEXT),
+    COLUMN("Self calls", "self_calls", COUNT, 0, SELF(calls), NOT_TEXT),
+    COLUMN("Self launches", "self_launches", COUNT, 0, SELF(launches), NOT_TEXT),
+    COLUMN("Self waiting", "self_waiting_ns", TIME, 0, SELF(waiting), .cell = time_cell, NOT_TEXT),
+    COLUMN("Self critical", "self_critical_ns", TIME, 0, SELF(critical), .cell = time_cell,
+           NOT_TEXT),
+    COLUMN("Self host", "self_host_ns", TIME, 0, SELF(host), .cell = time_cell, NOT_TEXT),
+    COLUMN("Name", "function", TEXT, 0, OF(function), NOT_TEXT),
+    COLUMN("File", "file", TEXT, 0, OF(file), NOT_TEXT),
+    COLUMN("Line", "line", ID, 0, OF(number), UNLESS_ZERO, NOT_TEXT),
+    COLUMN("Sampled", "sampled_ns", TIME, 0, TOTAL(sampled), NOT_TEXT),
+    COLUMN("Self sampled", "self_sampled_ns", TIME, 0, SELF(sampled), NOT_TEXT),
+};
 
 static void put_text(struct mp_buffer *text, const struct stacks_report *report,
                      const struct line *line, bool indent)
@@ -77,56 +80,23 @@ static void put_text(struct mp_buffer *text, const struct stacks_report *report,
     mp_buffer_append_byte(text, '\0');
 }
 
-static void fill_origin(const struct stacks_report *report, const struct line *line,
-                        struct report_cell *cells)
+static void fill_origin(const struct stacks_report *report, struct line *line)
 {
     static const struct stack_frame nothing;
     const struct stack_frame *frame = line->row ? &line->row->frame : &nothing;
     const struct stack_code *code = call_stacks_code(&report->result->stacks, frame);
     enum stacks_by by = report->options->by;
 
-    *cells++ = report_text_cell(by == STACKS_BY_FILE ? NULL : code->name);
-    *cells++ = report_text_cell(code->file);
-    *cells++ = number_or_none(by == STACKS_BY_LINE ? frame->line : 0);
-}
-
-static void stacks_fill_cells(const struct stacks_report *report, const struct line *line,
-                              const struct mp_buffer *text, struct report_cell *cells)
-{
-    *cells++ = report_real_cell(stacks_percent(report->result, line->total->device));
-    *cells++ = report_number_cell(line->total->device);
-    *cells++ = report_number_cell(line->self->device);
-    *cells++ = report_number_cell(line->total->calls);
-    *cells++ = report_number_cell(line->total->launches);
-    *cells++ = time_if_known(report, line->total->waiting);
-    *cells++ = time_if_known(report, line->total->critical);
-    *cells++ = time_if_known(report, line->total->host);
-    *cells++ = report_text_cell((const char *)text->data);
-    *cells++ = number_or_none(line->depth);
-    *cells++ = report_number_cell(line->self->calls);
-    *cells++ = report_number_cell(line->self->launches);
-    *cells++ = time_if_known(report, line->self->waiting);
-    *cells++ = time_if_known(report, line->self->critical);
-    *cells++ = time_if_known(report, line->self->host);
-    fill_origin(report, line, cells);
-    cells += 3;
-    *cells++ = report_number_cell(line->total->sampled);
-    *cells++ = report_number_cell(line->self->sampled);
+    line->function = by == STACKS_BY_FILE ? NULL : code->name;
+    line->file = code->file;
+    line->number = by == STACKS_BY_LINE ? (uint32_t)frame->line : 0;
 }
 
 /* Text has a column of samples only if there are any. */
-static struct shown shown_columns(const struct stacks_report *report, bool people)
+static struct report_layout layout_of(const struct stacks_report *report)
 {
-    struct shown shown = {.people = people};
-    size_t max = people ? sizeof text_columns : ALL_COLUMNS;
-
-    for (size_t i = 0; i < max; i++) {
-        size_t column = people ? text_columns[i] : i;
-
-        if (!people || column != COLUMN_SAMPLED || report->result->sample_count)
-            shown.of[shown.count++] = (uint8_t)column;
-    }
-    return shown;
+    return (struct report_layout){REPORT_COLUMNS(columns), .of = report,
+                                  .there = report->result->sample_count ? IF_SAMPLES : 0};
 }
 
 /* ---- Lines ---- */
@@ -159,41 +129,43 @@ static bool line_at(const struct stacks_report *report, bool tree, size_t i, str
     const struct stacks_weights *without = &result->without;
 
     if (i + 1 == line_count(report, tree)) {
-        *line = (struct line){NULL, without, without, 0};
+        *line = (struct line){.self = without, .total = without};
         return without->device || without->calls || without->host || without->sampled;
     }
     if (tree) {
         const struct stacks_node *node = &result->nodes[result->in_order[i]];
 
-        *line = (struct line){&result->rows[node->row], &node->self, &node->total, node->depth};
+        *line = (struct line){.row = &result->rows[node->row],
+                              .self = &node->self,
+                              .total = &node->total,
+                              .depth = node->depth};
         return is_shown(report, line->total);
     }
-    line->row = &result->rows[result->by_total[i]];
-    *line = (struct line){line->row, &line->row->self, &line->row->total, 0};
+    const struct stacks_row *row = &result->rows[result->by_total[i]];
+
+    *line = (struct line){.row = row, .self = &row->self, .total = &row->total};
     return true;
 }
 
-static enum mp_status stacks_each_row(
-    struct report_table *table, const struct stacks_report *report, bool tree,
-    const struct shown *shown, void (*take)(struct report_table *, const struct report_cell *))
+static enum mp_status each_line(struct report_table *table, report_take *take, bool tree)
 {
+    const struct stacks_report *report = table->of;
+    bool people = table->format == REPORT_TEXT;
     struct mp_buffer text = {.data = NULL};
     enum mp_status status = MP_OK;
 
     for (size_t i = 0; !status && i < line_count(report, tree); i++) {
-        struct report_cell cells[ALL_COLUMNS], chosen[ALL_COLUMNS];
         struct line line;
 
         if (!line_at(report, tree, i, &line))
             continue;
-        put_text(&text, report, &line, shown->people);
+        put_text(&text, report, &line, people);
         status = text.status;
         if (status)
             break;
-        stacks_fill_cells(report, &line, &text, cells);
-        for (size_t at = 0; at < shown->count; at++)
-            chosen[at] = cells[shown->of[at]];
-        take(table, chosen);
+        line.text = (const char *)text.data;
+        fill_origin(report, &line);
+        take(table, &line);
     }
     mp_buffer_free(&text);
     return status;
@@ -265,22 +237,18 @@ static void stacks_print_notes(const struct report_out *out, const struct stacks
 static enum mp_status print_table(const struct report_out *out, const struct stacks_report *report)
 {
     static const char *const by[] = {"line", "function", "file"};
-    bool people = report_has_titles(out);
-    struct shown shown = shown_columns(report, people);
-    struct report_column chosen[ALL_COLUMNS];
+    const struct report_layout layout = layout_of(report);
     struct report_table table;
     enum mp_status status;
 
-    for (size_t at = 0; at < shown.count; at++)
-        chosen[at] = columns[shown.of[at]];
-    if (people)
+    if (report_has_titles(out))
         print_note(out, report->trace, "Who called, %s %s, with all that was called from there:",
                    report->tree ? "as a tree, by" : "by", by[report->options->by]);
-    report_begin(&table, out, chosen, shown.count);
-    status = stacks_each_row(&table, report, report->tree, &shown, report_measure);
+    report_open(&table, out, &layout);
+    status = each_line(&table, report_survey, report->tree);
     report_header(&table);
     if (!status)
-        status = stacks_each_row(&table, report, report->tree, &shown, report_row);
+        status = each_line(&table, report_put, report->tree);
     report_end(&table);
     return status;
 }
@@ -299,14 +267,13 @@ static void json_weights(struct json_writer *json, const char *key,
 static enum mp_status json_rows(struct json_writer *json, const struct stacks_report *report,
                                 const char *key, bool tree)
 {
-    const struct shown shown = shown_columns(report, false);
+    const struct report_layout layout = layout_of(report);
     struct report_table table;
     enum mp_status status;
 
     json_key_array(json, key);
-    report_begin_json(&table, json, columns, ALL_COLUMNS);
-    status = stacks_each_row(&table, report, tree, &shown, report_row);
-    report_end(&table);
+    report_open_json(&table, json, &layout);
+    status = each_line(&table, report_put, tree);
     json_close_array(json);
     return status;
 }
