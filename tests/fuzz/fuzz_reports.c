@@ -21,8 +21,8 @@ static void expect_rows(const struct summary_row *rows, size_t count, uint64_t t
     uint64_t sum = 0;
 
     for (size_t i = 0; i < count; i++) {
-        expect(rows[i].name && rows[i].calls && rows[i].min <= rows[i].max);
-        sum += rows[i].total;
+        expect(rows[i].name && rows[i].tally.calls && rows[i].tally.min <= rows[i].tally.max);
+        sum += rows[i].tally.total;
     }
     expect(sum == total);
 }
@@ -55,8 +55,8 @@ static void expect_nvtx(struct mp_trace *trace, bool all_calls)
     for (size_t i = 0; i < result.range_count; i++) {
         const struct nvtx_named_range *range = &result.ranges[i];
 
-        expect(range->name && range->instances.calls &&
-               range->unfinished <= range->instances.calls);
+        expect(range->name && range->instances.tally.calls &&
+               range->unfinished <= range->instances.tally.calls);
         for (int j = 0; j < SUMMARY_GROUPS; j++)
             expect_rows(range->groups[j].rows, range->groups[j].row_count, range->groups[j].total);
     }

@@ -1,4 +1,4 @@
-/* Count, sum, least and greatest of durations by id. This is the inner loop of every summary, so
+/* Count, sum, min and max of durations by id. This is the inner loop of every summary, so
  * ids index an array and no name is touched.
  */
 #include "profile/common/tally.h"
@@ -16,26 +16,6 @@ void tallies_free(struct tallies *tallies)
     dense_free(&tallies->items);
 }
 
-void tally_merge(struct tally *into, const struct tally *from)
-{
-    if (!from->calls)
-        return;
-    if (!into->calls || from->min < into->min)
-        into->min = from->min;
-    if (from->max > into->max)
-        into->max = from->max;
-    into->calls += from->calls;
-    into->total += from->total;
-}
-
-static inline void tally_one(struct tally *tally, uint64_t duration)
-{
-    tally->min = duration < tally->min || !tally->calls ? duration : tally->min;
-    tally->max = duration > tally->max ? duration : tally->max;
-    tally->total += duration;
-    tally->calls++;
-}
-
 static void tally_doubtful(struct tallies *tallies, struct tally *tally,
                            const struct tally_rows *rows, uint32_t row)
 {
@@ -47,7 +27,7 @@ static void tally_doubtful(struct tallies *tallies, struct tally *tally,
     else if ((int64_t)duration < 0)
         tallies->reversed_times++;
     else if (calls <= 1)
-        tally_one(tally, duration); /* begins and ends in the same nanosecond, or is of a range */
+        tally_add(tally, duration); /* begins and ends in the same nanosecond, or is of a range */
     else {
         struct tally batch = tally_of(duration, calls);
         tally_merge(tally, &batch);
@@ -66,7 +46,7 @@ static void add_all(struct tallies *tallies, const struct tally_rows *rows)
         if (__builtin_expect(!rows->starts[i] || (int64_t)duration <= 0 || rows->batches, 0))
             tally_doubtful(tallies, &items[id], rows, i);
         else
-            tally_one(&items[id], duration);
+            tally_add(&items[id], duration);
     }
 }
 

@@ -1,8 +1,8 @@
-/* Count, sum, least and greatest of durations, one for each id: the inner loop of every summary.
+/* Count, sum, min and max of durations, one for each id: the inner loop of every summary.
  *
  *     ids        3  1  3  3  2 ...        shape, function or kind of each row
  *     durations  8  5  9  8  7 ...
- *     items[3]   calls 3, total 25, least 8, greatest 9
+ *     items[3]   calls 3, total 25, min 8, max 9
  */
 #ifndef MP_PROFILE_COMMON_TALLY_H
 #define MP_PROFILE_COMMON_TALLY_H
@@ -49,7 +49,7 @@ enum mp_status tallies_add(struct tallies *tallies, const struct tally_rows *row
                            const struct capture_range *range);
 
 /* The tally of `calls` calls, at least one, that took `duration` together. Of a batch only the
- * whole is measured: the least and the greatest of its calls are its mean. */
+ * whole is measured: the min and the max of its calls are its mean. */
 static inline struct tally tally_of(uint64_t duration, uint64_t calls)
 {
     return (struct tally){.calls = calls,
@@ -58,7 +58,26 @@ static inline struct tally tally_of(uint64_t duration, uint64_t calls)
                           .max = duration / calls + (duration % calls != 0)};
 }
 
+/* Adds a call. */
+static inline void tally_add(struct tally *tally, uint64_t duration)
+{
+    tally->min = duration < tally->min || !tally->calls ? duration : tally->min;
+    tally->max = duration > tally->max ? duration : tally->max;
+    tally->total += duration;
+    tally->calls++;
+}
+
 /* Adds what one tally counted to another. */
-void tally_merge(struct tally *into, const struct tally *from);
+static inline void tally_merge(struct tally *into, const struct tally *from)
+{
+    if (!from->calls)
+        return;
+    if (!into->calls || from->min < into->min)
+        into->min = from->min;
+    if (from->max > into->max)
+        into->max = from->max;
+    into->calls += from->calls;
+    into->total += from->total;
+}
 
 #endif

@@ -8,16 +8,21 @@
 /* nvprof 11's columns and widths. */
 static const struct report_column columns[] = {SUMMARY_COLUMNS(struct summary_line)};
 
-static const struct report_layout layout = {REPORT_COLUMNS(columns),
-                                            .measuring = REPORT_UNITS_ONLY};
+static struct report_layout layout_of(uint32_t there)
+{
+    return (struct report_layout){REPORT_COLUMNS(columns), .there = there,
+                                  .measuring = REPORT_UNITS_ONLY};
+}
 
 const struct summary_group_words summary_group_words[SUMMARY_GROUPS] = {
     [SUMMARY_GPU] = {"GPU activities", "gpu_activities", "No kernels were profiled"},
     [SUMMARY_API] = {"API calls", "api_calls", "No API activities were profiled"},
 };
 
-void summary_open(struct report_table *table, const struct report_out *out)
+void summary_open(struct report_table *table, const struct report_out *out, uint32_t there)
 {
+    const struct report_layout layout = layout_of(there);
+
     report_open(table, out, &layout);
 }
 
@@ -28,12 +33,12 @@ void summary_each_row(struct report_table *table, report_take *take,
         take(table, &(struct summary_line){rows->type, &rows->rows[i]});
 }
 
-void summary_print_rows(const struct report_out *out, const struct summary_rows *groups,
-                        size_t count)
+void summary_print_rows(const struct report_out *out, uint32_t there,
+                        const struct summary_rows *groups, size_t count)
 {
     struct report_table table;
 
-    summary_open(&table, out);
+    summary_open(&table, out, there);
     for (size_t i = 0; i < count && report_needs_survey(&table); i++)
         summary_each_row(&table, report_survey, &groups[i]);
     report_header(&table);
@@ -42,9 +47,10 @@ void summary_print_rows(const struct report_out *out, const struct summary_rows 
     report_end(&table);
 }
 
-void summary_json_rows(struct json_writer *json, uint64_t total, const struct summary_row *rows,
-                       size_t count)
+void summary_json_rows(struct json_writer *json, uint32_t there, uint64_t total,
+                       const struct summary_row *rows, size_t count)
 {
+    const struct report_layout layout = layout_of(there);
     struct report_table table;
 
     JSON_FACTS(json, FACT("total_ns", total));

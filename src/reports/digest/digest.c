@@ -72,8 +72,10 @@ static enum mp_status take_hot(const struct digest_material *material, struct di
     for (size_t i = 0; i < digest->hot_count; i++) {
         const struct summary_row *row = &group->rows[i];
 
-        digest->hot[i] = (struct digest_hot){
-            .calls = row->calls, .total = row->total, .mean = row->mean, .percent = row->percent};
+        digest->hot[i] = (struct digest_hot){.calls = row->tally.calls,
+                                             .total = row->tally.total,
+                                             .mean = row->mean,
+                                             .percent = row->percent};
         MP_TRY(digest_copy(digest, row->name, &digest->hot[i].name));
     }
     return MP_OK;

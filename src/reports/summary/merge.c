@@ -29,16 +29,16 @@ static enum mp_status keep_part(struct merged_group *group, const struct summary
 static enum mp_status add_row(struct merged_group *group, const struct summary_row *row,
                               uint32_t process, bool keep)
 {
-    const struct tally tally = {row->calls, row->total, row->min, row->max};
     uint32_t name = mp_intern_add(&group->names, row->name, strlen(row->name));
 
     if (!name)
         return MP_ERR_MEMORY;
     MP_TRY(dense_reach(&group->tallies, name));
-    tally_merge(dense_at(&group->tallies, name), &tally);
+    tally_merge(dense_at(&group->tallies, name), &row->tally);
     if (!keep)
         return MP_OK;
-    return keep_part(group, &(struct summary_part){name, process, row->calls, row->total});
+    return keep_part(group,
+                     &(struct summary_part){name, process, row->tally.calls, row->tally.total});
 }
 
 enum mp_status summary_merge_add(struct summary_merge *merge, const struct summary *summary,

@@ -101,7 +101,7 @@ static void summary_merged_print_table(const struct report_out *out,
         rows += group->row_count;
     }
     if (rows || !report_has_titles(out))
-        summary_print_rows(out, groups, count);
+        summary_print_rows(out, summary_there(out), groups, count);
 }
 
 static void summary_merged_print_json(const struct report_out *out,
@@ -119,7 +119,7 @@ static void summary_merged_print_json(const struct report_out *out,
             continue;
         json_open_object(&json);
         JSON_FACTS(&json, FACT("name", summary_group_words[i].key));
-        summary_json_rows(&json, group->total, group->rows, group->row_count);
+        summary_json_rows(&json, SUMMARY_OWN, group->total, group->rows, group->row_count);
         json_close_object(&json);
     }
     json_close_array(&json);

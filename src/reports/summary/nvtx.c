@@ -87,7 +87,7 @@ static void print_range(const struct report_out *out, const struct mp_trace *tra
 {
     struct report_table table;
 
-    summary_open(&table, out);
+    summary_open(&table, out, 0);
     for (int i = -1; i < SUMMARY_GROUPS && report_needs_survey(&table); i++) {
         const struct summary_rows rows = rows_of(out, range, i);
 
@@ -132,7 +132,7 @@ void print_nvtx_result(const struct report_out *out, const struct mp_trace *trac
 static void print_captured_work(const struct report_out *out,
                                 const struct nvtx_captured_range *range)
 {
-    summary_print_rows(out,
+    summary_print_rows(out, 0,
                        &(struct summary_rows){summary_group_words[SUMMARY_GPU].title,
                                               range->work.rows, range->work.row_count},
                        1);
@@ -175,7 +175,7 @@ static void json_title(struct json_writer *json, const struct nvtx_result *resul
 static void json_group(struct json_writer *json, const char *key, const struct nvtx_group *group)
 {
     json_key_object(json, key);
-    summary_json_rows(json, group->total, group->rows, group->row_count);
+    summary_json_rows(json, 0, group->total, group->rows, group->row_count);
     json_close_object(json);
 }
 
@@ -184,10 +184,11 @@ static void json_range(struct json_writer *json, const struct nvtx_result *resul
 {
     json_open_object(json);
     json_title(json, result, &(struct title){range->thread, range->domain, range->name});
-    JSON_FACTS(json, FACT("instances", range->instances.calls),
+    JSON_FACTS(json, FACT("instances", range->instances.tally.calls),
                FACT("unfinished", range->unfinished), FACT("cut", range->cut),
-               FACT("total_ns", range->instances.total), FACT("mean_ns", range->instances.mean),
-               FACT("min_ns", range->instances.min), FACT("max_ns", range->instances.max));
+               FACT("total_ns", range->instances.tally.total),
+               FACT("mean_ns", range->instances.mean), FACT("min_ns", range->instances.tally.min),
+               FACT("max_ns", range->instances.tally.max));
     for (int i = 0; i < SUMMARY_GROUPS; i++)
         json_group(json, summary_group_words[i].key, &range->groups[i]);
     json_close_object(json);

@@ -59,7 +59,7 @@ static void summary_print_table(const struct report_out *out, const struct mp_tr
             print_empty(out, trace, summary, which, group);
     }
     if (rows || !report_has_titles(out))
-        summary_print_rows(out, groups, count);
+        summary_print_rows(out, summary_there(out), groups, count);
 }
 
 static void print_devices(const struct report_out *out, const struct mp_trace *trace,
@@ -73,7 +73,7 @@ static void print_devices(const struct report_out *out, const struct mp_trace *t
         fputc('\n', out->file);
         print_prefix(out, trace);
         print_device_name(out->file, device->name, device->device);
-        summary_print_rows(out,
+        summary_print_rows(out, summary_there(out),
                            &(struct summary_rows){summary_group_words[SUMMARY_GPU].title,
                                                   device->group.rows, device->group.row_count},
                            1);
@@ -101,7 +101,7 @@ static void json_group(struct json_writer *json, const struct summary *summary, 
 
     json_open_object(json);
     JSON_FACTS(json, FACT("name", summary_group_words[group].key));
-    summary_json_rows(json, rows->total, rows->rows, rows->row_count);
+    summary_json_rows(json, SUMMARY_OWN, rows->total, rows->rows, rows->row_count);
     json_close_object(json);
 }
 
@@ -110,7 +110,8 @@ static void json_device(struct json_writer *json, const struct summary_device *d
     json_open_object(json);
     JSON_FACTS(json, FACT_IF("device", device->device != UINT64_MAX, device->device),
                FACT("name", device->name));
-    summary_json_rows(json, device->group.total, device->group.rows, device->group.row_count);
+    summary_json_rows(json, SUMMARY_OWN, device->group.total, device->group.rows,
+                      device->group.row_count);
     json_close_object(json);
 }
 

@@ -1,4 +1,4 @@
-/* Fills a row of a summary from a tally, and sorts rows as nvprof does: most time first. */
+/* Sorts the rows of a summary as nvprof does: most time first. */
 #include "reports/summary/rows.h"
 
 #include <stdlib.h>
@@ -6,27 +6,13 @@
 
 #include "base/poison.h"
 
-void summary_row_fill(struct summary_row *row, const char *name, const struct tally *tally,
-                      uint64_t group_total)
-{
-    *row = (struct summary_row){
-        .name = name,
-        .calls = tally->calls,
-        .total = tally->total,
-        .min = tally->min,
-        .max = tally->max,
-        .mean = (double)tally->total / (double)tally->calls,
-        .percent = group_total ? 100.0 * (double)tally->total / (double)group_total : 0,
-    };
-}
-
 static int summary_compare_rows(const void *left, const void *right)
 {
     const struct summary_row *a = left;
     const struct summary_row *b = right;
 
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
+    if (a->tally.total != b->tally.total)
+        return a->tally.total < b->tally.total ? 1 : -1;
     return strcmp(a->name, b->name);
 }
 

@@ -1,4 +1,4 @@
-/* Rows of a group: the sums of one name, and the order of the rows. */
+/* Rows of a summary: the sums of one name, and the order of the rows. */
 #ifndef MP_REPORTS_SUMMARY_ROWS_H
 #define MP_REPORTS_SUMMARY_ROWS_H
 
@@ -8,20 +8,25 @@
 #include "profile/common/tally.h"
 
 struct summary_row {
-    const char *name; /* not owned */
-    uint64_t calls;
-    uint64_t total; /* ns */
-    uint64_t min;
-    uint64_t max;
-    double mean;    /* ns */
-    double percent; /* of the group's total */
+    const char *name;   /* not owned */
+    struct tally tally; /* with it rows of several traces add up exactly */
+    double mean;        /* ns */
+    double percent;     /* of the group's total */
 };
 
 /* Fills a row from a tally that has calls. */
-void summary_row_fill(struct summary_row *row, const char *name, const struct tally *tally,
-                      uint64_t group_total);
+static inline void summary_row_fill(struct summary_row *row, const char *name,
+                                    const struct tally *tally, uint64_t group_total)
+{
+    *row = (struct summary_row){
+        .name = name,
+        .tally = *tally,
+        .mean = (double)tally->total / (double)tally->calls,
+        .percent = group_total ? 100.0 * (double)tally->total / (double)group_total : 0,
+    };
+}
 
-/* Sorts by total time, greatest first, then by name. */
+/* Sorts as nvprof does: most time first, then by name. */
 void summary_rows_sort(struct summary_row *rows, size_t count);
 
 #endif

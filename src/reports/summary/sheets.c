@@ -50,7 +50,8 @@ void print_devices_sheet(const struct report_out *out, const struct summary *sum
 {
     report_print(out,
                  &(struct report_layout){REPORT_COLUMNS(device_columns), .of = summary,
-                                         .name = which & SUMMARY_PARTS_BOTH ? "devices" : NULL},
+                                         .name = which & SUMMARY_PARTS_BOTH ? "devices" : NULL,
+                                         .there = summary_there(out)},
                  each_device_row);
 }
 

@@ -205,8 +205,8 @@ static void json_row(struct json_writer *json, const struct merged_report *repor
     const struct name_line line = line_of(report, group, row);
 
     json_open_object(json);
-    JSON_FACTS(json, FACT("name", row->name), FACT("calls", row->calls),
-               FACT("total_ns", row->total), FACT("mean_total_ns", line.outlier.mean),
+    JSON_FACTS(json, FACT("name", row->name), FACT("calls", row->tally.calls),
+               FACT("total_ns", row->tally.total), FACT("mean_total_ns", line.outlier.mean),
                FACT_IF("deviation_percent", line.of, line.outlier.percent), FACT("of", line.of));
     json_parts(json, report, line.parts, line.count);
     json_close_object(json);

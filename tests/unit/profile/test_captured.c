@@ -199,8 +199,9 @@ static const char *range_at(size_t index)
     for (size_t i = 0; i < range->work.row_count; i++) {
         const struct summary_row *row = &range->work.rows[i];
 
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %ux%u", i ? "," : "",
-                         row->name, (unsigned)row->calls, (unsigned)(row->total / 1000));
+        used +=
+            snprintf(text + used, sizeof text - (size_t)used, "%s %s %ux%u", i ? "," : "",
+                     row->name, (unsigned)row->tally.calls, (unsigned)(row->tally.total / 1000));
     }
     return text;
 }

@@ -326,10 +326,10 @@ static void check_row(const struct merged_group *group, const struct summary_row
         all.max = one->max > all.max ? one->max : all.max;
     }
     assert_int_equal(at, count);
-    assert_int_equal(row->calls, all.calls);
-    assert_int_equal(row->total, all.total);
-    assert_int_equal(row->min, all.min);
-    assert_int_equal(row->max, all.max);
+    assert_int_equal(row->tally.calls, all.calls);
+    assert_int_equal(row->tally.total, all.total);
+    assert_int_equal(row->tally.min, all.min);
+    assert_int_equal(row->tally.max, all.max);
 }
 
 static void merged_sums_are_those_of_all_rows(void **state)
@@ -349,7 +349,7 @@ static void merged_sums_are_those_of_all_rows(void **state)
     assert_int_equal(merge.groups[SUMMARY_API].row_count, 0);
     for (size_t i = 0; i < NAMES; i++) {
         check_row(group, &group->rows[i], sums);
-        assert_true(!i || group->rows[i - 1].total >= group->rows[i].total);
+        assert_true(!i || group->rows[i - 1].tally.total >= group->rows[i].tally.total);
     }
     summary_merge_free(&merge);
 }

@@ -43,7 +43,7 @@ static void done(void)
 static size_t append(char *text, size_t used, size_t size, const struct summary_row *row)
 {
     int length = snprintf(text + used, size - used, "%s%s %ux%u", used ? ", " : "", row->name,
-                          (unsigned)row->calls, (unsigned)(row->total / 1000));
+                          (unsigned)row->tally.calls, (unsigned)(row->tally.total / 1000));
 
     assert_true(length > 0 && (size_t)length < size - used);
     return used + (size_t)length;
@@ -70,8 +70,8 @@ static void expect_range(size_t index, const char *name, uint64_t count, uint64_
 {
     assert_true(index < result.range_count);
     assert_string_equal(result.ranges[index].name, name);
-    assert_int_equal(result.ranges[index].instances.calls, count);
-    assert_int_equal(result.ranges[index].instances.total, total * 1000);
+    assert_int_equal(result.ranges[index].instances.tally.calls, count);
+    assert_int_equal(result.ranges[index].instances.tally.total, total * 1000);
 }
 
 static void work_belongs_to_the_range_that_launched_it_however_late_it_runs(void **state)
@@ -113,8 +113,8 @@ static void instances_of_a_name_are_added_up(void **state)
     load();
     assert_int_equal(result.range_count, 1);
     expect_range(0, "it", 2, 40);
-    assert_int_equal(result.ranges[0].instances.min, 10000);
-    assert_int_equal(result.ranges[0].instances.max, 30000);
+    assert_int_equal(result.ranges[0].instances.tally.min, 10000);
+    assert_int_equal(result.ranges[0].instances.tally.max, 30000);
     assert_string_equal(inside(0), "a 2x30 | cudaLaunchKernel 2x10");
     done();
 }
@@ -450,13 +450,13 @@ static void expect_random(const struct nvtx_named_range *range, const struct ran
             time += (calls[j].end - calls[j].begin) * 1000;
         }
     }
-    assert_int_equal(range->instances.calls, instances);
+    assert_int_equal(range->instances.tally.calls, instances);
     assert_int_equal(range->groups[SUMMARY_GPU].total, work);
     assert_int_equal(range->groups[SUMMARY_API].total, time);
     assert_int_equal(range->groups[SUMMARY_GPU].row_count, count != 0);
     if (count) {
-        assert_int_equal(range->groups[SUMMARY_GPU].rows[0].calls, count);
-        assert_int_equal(range->groups[SUMMARY_API].rows[0].calls, count);
+        assert_int_equal(range->groups[SUMMARY_GPU].rows[0].tally.calls, count);
+        assert_int_equal(range->groups[SUMMARY_API].rows[0].tally.calls, count);
     }
 }
 

@@ -45,11 +45,11 @@ static void assert_rows(const struct summary_group *group, const struct expected
         const struct summary_row *row = &group->rows[i];
 
         assert_string_equal(row->name, expected[i].name);
-        assert_int_equal(row->calls, expected[i].calls);
-        assert_int_equal(row->total, expected[i].total);
-        assert_int_equal(row->min, expected[i].min);
-        assert_int_equal(row->max, expected[i].max);
-        assert_true(row->mean * (double)row->calls - (double)row->total < 1e-3);
+        assert_int_equal(row->tally.calls, expected[i].calls);
+        assert_int_equal(row->tally.total, expected[i].total);
+        assert_int_equal(row->tally.min, expected[i].min);
+        assert_int_equal(row->tally.max, expected[i].max);
+        assert_true(row->mean * (double)row->tally.calls - (double)row->tally.total < 1e-3);
         percent += row->percent;
     }
     assert_true(percent > 99.999 && percent < 100.001);
@@ -198,7 +198,7 @@ static void names_that_are_missing_are_counted(void **state)
         if (!strcmp(summary.groups[SUMMARY_GPU].rows[i].name, "[unnamed kernel]"))
             row = &summary.groups[SUMMARY_GPU].rows[i];
     }
-    assert_int_equal(row ? row->total : 0, 777);
+    assert_int_equal(row ? row->tally.total : 0, 777);
     assert_int_equal(summary.quality.undefined, 1);
     summary_free(&summary);
 }

@@ -246,7 +246,7 @@ static void the_summary_lists_what_took_time_on_the_device(void **state)
     assert_int_equal(summary.groups[SUMMARY_GPU].row_count, 4);
     for (int i = 0; i < 4; i++) {
         assert_string_equal(summary.groups[SUMMARY_GPU].rows[i].name, names[i]);
-        assert_int_equal(summary.groups[SUMMARY_GPU].rows[i].total, totals[i]);
+        assert_int_equal(summary.groups[SUMMARY_GPU].rows[i].tally.total, totals[i]);
     }
     assert_int_equal(summary.device_count, 2);
     assert_int_equal(summary.devices[0].group.total, 4000);
