@@ -23,7 +23,7 @@ static void end_document(struct json_documents *documents)
         fputc('\n', documents->to);
 }
 
-/* `"process": "rank 0"` behind the first brace, and a comma unless the document is empty. */
+/* `"process": "rank 0"` after the first brace, and a comma unless the document is empty. */
 static void put_process(struct json_documents *documents, char next)
 {
     struct json_writer json;

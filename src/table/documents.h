@@ -26,7 +26,7 @@ struct json_documents {
     size_t count;        /* that have begun */
     unsigned depth;      /* of braces and brackets; 0: between documents */
     bool in_text, escaped;
-    bool indented; /* a line break and the spaces behind it are being left out */
+    bool indented; /* a line break and the spaces after it are being left out */
     bool opened;   /* the last byte opened a document that gets the key `process` */
 };
 

@@ -96,8 +96,8 @@ static double statistic_of(const struct counters_cell *cell, unsigned which)
     return values[which];
 }
 
-static void print_rows(const struct report_out *out, struct json_writer *json, const char *key,
-                       const struct report_layout *layout, report_each *each)
+static void print_or_json(const struct report_out *out, struct json_writer *json, const char *key,
+                          const struct report_layout *layout, report_each *each)
 {
     if (json)
         report_json_print(json, key, layout, each);
@@ -161,8 +161,9 @@ void counters_print_devices(const struct report_out *out, struct json_writer *js
 {
     const struct shown_counters shown = {.result = result, .device = device};
 
-    print_rows(out, json, "counters",
-               &(struct report_layout){REPORT_COLUMNS(device_columns), .of = &shown}, each_counter);
+    print_or_json(out, json, "counters",
+                  &(struct report_layout){REPORT_COLUMNS(device_columns), .of = &shown},
+                  each_counter);
 }
 
 /* ---- Work, in text ---- */
@@ -217,7 +218,7 @@ static const char *group_name(const struct counters_group *group)
     return group->idle ? "[idle]" : "[all others]";
 }
 
-static struct report_cell name_cell(const void *at, struct report_table *table)
+static struct report_cell group_cell(const void *at, struct report_table *table)
 {
     (void)table;
     return report_text_cell(group_name(at));
@@ -304,7 +305,7 @@ static void print_work_text(const struct report_out *out, const struct counters_
     columns.items[columns.count++] =
         (struct report_column)COLUMN("Bound by", NULL, TEXT, 0, .cell = class_cell);
     columns.items[columns.count++] = (struct report_column)COLUMN(
-        titles[by], NULL, TEXT, 0, .cell = name_cell, .left = true, .name = true);
+        titles[by], NULL, TEXT, 0, .cell = group_cell, .left = true, .name = true);
     report_print(
         out,
         &(struct report_layout){
@@ -326,7 +327,7 @@ struct work_line {
 
 static struct report_cell group_name_cell(const void *at, struct report_table *table)
 {
-    return name_cell(((const struct work_line *)at)->group, table);
+    return group_cell(((const struct work_line *)at)->group, table);
 }
 
 static struct report_cell group_class_cell(const void *at, struct report_table *table)
@@ -397,7 +398,7 @@ void counters_print_work(const struct report_out *out, struct json_writer *json,
     if (out->format == REPORT_TEXT)
         print_work_text(out, result, device, by);
     else
-        print_rows(
+        print_or_json(
             out, json, "work",
             &(struct report_layout){REPORT_COLUMNS(work_columns), .of = &shown, .name = "work"},
             each_work);

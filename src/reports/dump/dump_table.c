@@ -49,7 +49,7 @@ static const char *unit_name(enum mp_unit unit)
 }
 
 /* A value that has no name keeps its number. */
-static struct report_cell name_cell(struct report_table *table, const char *name, uint64_t value)
+static struct report_cell named_cell(struct report_table *table, const char *name, uint64_t value)
 {
     return report_text_cell(name ? name : report_say(table, "#%" PRIu64, value));
 }
@@ -62,7 +62,7 @@ static struct report_cell reference_cell(struct report_table *table, const struc
 
     if (label && label >= text && label < text + sizeof text)
         label = report_say(table, "%s", label);
-    return label || id ? name_cell(table, label, id) : report_absent_cell();
+    return label || id ? named_cell(table, label, id) : report_absent_cell();
 }
 
 static struct report_cell text_cell(const struct mp_batch *batch, uint32_t row)
@@ -91,7 +91,7 @@ static struct report_cell value_cell(const void *at, struct report_table *table)
     if (dump->definitions && info->type == MP_TYPE_REF)
         return reference_cell(table, dump, info->reference, value);
     if (dump->definitions && info->type == MP_TYPE_ENUM)
-        return name_cell(table, mp_enum_name(info->reference, value), value);
+        return named_cell(table, mp_enum_name(info->reference, value), value);
     return report_number_cell(value);
 }
 

@@ -145,8 +145,8 @@ static const struct report_column columns[] = {
     SAMPLED_ERRORS,
 };
 
-static struct report_layout layout_of(const struct report_out *out,
-                                      const struct layers_report *report)
+static struct report_layout layers_layout(const struct report_out *out,
+                                          const struct layers_report *report)
 {
     bool sampled = report->sampled || out->format == REPORT_CSV;
 
@@ -220,7 +220,7 @@ static enum mp_status each_layer(struct report_table *table, const struct report
 static enum mp_status layers_print_table(const struct report_out *out,
                                          const struct layers_report *report)
 {
-    const struct report_layout layout = layout_of(out, report);
+    const struct report_layout layout = layers_layout(out, report);
     struct texts texts = {.layer = {.data = NULL}};
     struct report_table table;
     enum mp_status status;
@@ -316,7 +316,7 @@ static enum mp_status print_layer_table(const struct report_out *out,
  * positions. */
 static void print_no_layers(const struct report_out *out, const struct layers_report *report)
 {
-    const struct report_layout layout = layout_of(out, report);
+    const struct report_layout layout = layers_layout(out, report);
 
     if (report_has_titles(out) || report->options->by_position)
         return;

@@ -19,7 +19,7 @@ static struct report_cell memory_cell(const void *at, struct report_table *table
     return report_text_cell(name ? name : report_say(table, "%" PRIu64, kind));
 }
 
-static struct report_cell device_cell(const void *at, struct report_table *table)
+static struct report_cell gpu_name_cell(const void *at, struct report_table *table)
 {
     const struct allocations_row *row = at;
 
@@ -36,7 +36,7 @@ static const struct report_column columns[] = {
     COLUMN("Peak Size", NULL, BYTES, 8, OF(peak), .scaled = true),
     COLUMN("Not Freed", NULL, BYTES, 8, OF(kept), .scaled = true),
     COLUMN("Memory", NULL, TEXT, 14, .cell = memory_cell),
-    COLUMN("Device", NULL, TEXT, 4, .cell = device_cell, .left = true),
+    COLUMN("Device", NULL, TEXT, 4, .cell = gpu_name_cell, .left = true),
 };
 
 void print_allocations(const struct report_out *out, const struct mp_trace *trace,

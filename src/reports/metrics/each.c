@@ -182,7 +182,7 @@ static struct report_cell start_cell(const void *at, struct report_table *table)
                               of->result->launches[0].time);
 }
 
-static struct report_cell device_cell(const void *at, struct report_table *table)
+static struct report_cell launch_device_cell(const void *at, struct report_table *table)
 {
     const struct view_of *of = table->of;
     char text[METRIC_DEVICE_BYTES];
@@ -214,7 +214,7 @@ static size_t choose_columns(const struct columns *metrics, struct report_view *
 {
     static const struct report_column before[] = {
         COLUMN("Start", NULL, TIME, 0, .cell = start_cell, .moment = true),
-        COLUMN("Device", NULL, TEXT, 0, .cell = device_cell, .drop = 3),
+        COLUMN("Device", NULL, TEXT, 0, .cell = launch_device_cell, .drop = 3),
         COLUMN("Context", NULL, ID, 0, OF(context), .drop = 2),
         COLUMN("Stream", NULL, ID, 0, OF(stream), .drop = 1),
     };

@@ -44,7 +44,7 @@ struct device_line {
     const struct overlap_device *device;
 };
 
-static struct report_cell device_cell(const void *at, struct report_table *table)
+static struct report_cell overlap_device_cell(const void *at, struct report_table *table)
 {
     const struct overlap_device *device = ((const struct device_line *)at)->device;
     char text[OVERLAP_DEVICE_BYTES];
@@ -60,7 +60,7 @@ static struct report_cell window_share(const struct report_table *table, uint64_
 }
 
 #define DEVICE_COLUMN                                                                              \
-    COLUMN("Device", "device_name", TEXT, 0, .cell = device_cell,                                  \
+    COLUMN("Device", "device_name", TEXT, 0, .cell = overlap_device_cell,                          \
            .formats = REPORT_IN_CSV | REPORT_IN_SHEET)
 
 /* ---- Activities ---- */

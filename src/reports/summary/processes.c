@@ -134,7 +134,7 @@ struct process_line {
 #define OF(member) THROUGH(struct process_line, process, member)
 
 /* The column's value is a time of the process; the table is `of` the set. */
-static struct report_cell time_cell(const void *at, struct report_table *table)
+static struct report_cell since_cell(const void *at, struct report_table *table)
 {
     const struct trace_process *process = ((const struct process_line *)at)->process;
     struct report_cell cell = report_value_cell(at, table);
@@ -148,8 +148,8 @@ static const struct report_column columns[] = {
     COLUMN("Host", NULL, TEXT, 4, OF(host), .left = true),
     COLUMN("Rank", NULL, ID, 4, OF(rank), UNLESS_MAX),
     COLUMN("Pid", NULL, ID, 7, OF(pid), UNLESS_MAX),
-    COLUMN("First", NULL, TIME, 8, OF(first_time), .cell = time_cell, .moment = true, .drop = 1),
-    COLUMN("Last", NULL, TIME, 8, OF(last_time), .cell = time_cell, .moment = true, .drop = 1),
+    COLUMN("First", NULL, TIME, 8, OF(first_time), .cell = since_cell, .moment = true, .drop = 1),
+    COLUMN("Last", NULL, TIME, 8, OF(last_time), .cell = since_cell, .moment = true, .drop = 1),
     COLUMN("Records", NULL, COUNT, 9, OF(records)),
     COLUMN("Dropped", NULL, COUNT, 7, OF(dropped)),
     COLUMN("Bytes", NULL, COUNT, 9, OF(bytes), .unit = "B", .drop = 2),

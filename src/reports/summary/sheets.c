@@ -86,8 +86,8 @@ static struct range_line line_of(const struct nvtx_result *result, uint64_t numb
     };
 }
 
-static void take_rows(struct report_table *table, report_take *take, struct range_line line,
-                      const char *type, const struct summary_row *rows, size_t count)
+static void take_lines(struct report_table *table, report_take *take, struct range_line line,
+                       const char *type, const struct summary_row *rows, size_t count)
 {
     line.type = type;
     for (size_t i = 0; i < count; i++) {
@@ -104,10 +104,10 @@ static void each_range(struct report_table *table, report_take *take)
         const struct nvtx_named_range *range = &result->ranges[i];
         const struct range_line line = line_of(result, range->thread, range->domain, range->name);
 
-        take_rows(table, take, line, "Range", &range->instances, 1);
+        take_lines(table, take, line, "Range", &range->instances, 1);
         for (int group = 0; group < SUMMARY_GROUPS; group++)
-            take_rows(table, take, line, summary_group_words[group].title,
-                      range->groups[group].rows, range->groups[group].row_count);
+            take_lines(table, take, line, summary_group_words[group].title,
+                       range->groups[group].rows, range->groups[group].row_count);
     }
 }
 
@@ -118,8 +118,8 @@ static void each_captured(struct report_table *table, report_take *take)
     for (size_t i = 0; i < result->captured_count; i++) {
         const struct nvtx_captured_range *range = &result->captured[i];
 
-        take_rows(table, take, line_of(result, range->thread, range->domain, range->name),
-                  summary_group_words[SUMMARY_GPU].title, range->work.rows, range->work.row_count);
+        take_lines(table, take, line_of(result, range->thread, range->domain, range->name),
+                   summary_group_words[SUMMARY_GPU].title, range->work.rows, range->work.row_count);
     }
 }
 
