@@ -107,6 +107,12 @@ static const struct report_column columns[] = {
     COLUMN(NULL, "correlation", ID, 0, OF(correlation), UNLESS_ZERO, IN_JSON),
 };
 
+bool trace_needs_units(const struct report_out *out)
+{
+    return (out->format == REPORT_CSV && !out->sheet) ||
+           (out->format == REPORT_TEXT && out->units != REPORT_UNITS_AUTO);
+}
+
 /* nvprof chooses units by the greatest number of each column. */
 static void survey_units(struct trace_table *table, const struct trace_survey *survey)
 {

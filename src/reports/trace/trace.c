@@ -18,12 +18,6 @@ struct printing {
     struct json_writer json;
 };
 
-bool trace_needs_units(const struct report_out *out)
-{
-    return (out->format == REPORT_CSV && !out->sheet) ||
-           (out->format == REPORT_TEXT && out->units != REPORT_UNITS_AUTO);
-}
-
 /* Chooses the columns, and their units where they have some. */
 static enum mp_status begin_table(struct printing *printing, struct mp_error *error)
 {
