@@ -17,8 +17,6 @@ WIDTHS = (80, 120)
 FIRST_LINES, LAST_LINES = 24, 4
 TRACES = ("resnet50_graph", "inference", "memory", "metrics")
 COMMANDS = """
-summary
-summary --per-gpu
 gpu-trace
 api-trace
 gpu-trace --with-api
@@ -51,6 +49,8 @@ dump
 SEVERAL = (
     ("resnet50_eager.mpt", "resnet50_graph.mpt", "diff"),
     ("resnet50_eager.mpt", "resnet50_graph.mpt", "diff --positions --all"),
+    ("inference.mpt", None, "summary"),
+    ("memory.mpt", None, "summary --per-gpu"),
     ("set", None, "summary --merge"),
     ("set", None, "summary --side-by-side"),
     ("set", None, "gpu-trace --merge"),
@@ -58,8 +58,9 @@ SEVERAL = (
     (None, None, "sumary"),
     ("nothing.mpt", None, "summary"),
 )
-# Their texts are those of --help without a terminal; only the widths are looked at.
-WIDTH_ALONE = ("help", "deps --help", "run --help", "top --help")
+# Their texts are those of --help without a terminal, or of SEVERAL; only the widths are looked at.
+WIDTH_ALONE = ("help", "deps --help", "run --help", "top --help", "summary resnet50_graph.mpt",
+               "summary metrics.mpt", "summary --per-gpu inference.mpt")
 
 
 def shown(text):
