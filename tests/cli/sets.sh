@@ -98,15 +98,15 @@ verdict "is what adding up gives" $?
 
 run summary --merge --range 1 --api job/z.mpt job/y.mpt
 code 0
-stdout <<'END'
+stdout_like <<'END'
 ======== Profiling 2 processes:
 ======== rank 0: host node-a, pid 100, /opt/train
 ======== rank 1: host node-a, pid 101, /opt/train
 ======== Capture range 1 of each
 ======== Profiling result:
-            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
-      API calls:   84.62%   22.00us         4   5.500us   5.000us   6.000us  cudaLaunchKernel
-                   15.38%   4.000us         2   2.000us   2.000us   2.000us  cuMemcpyHtoDAsync
+            Type  Time(%)      Time     Calls       Avg       Min       Max    StdDev  Name
+      API calls:   84.62%   22.00us         4   5.500us * 6.000us     577ns  cudaLaunchKernel
+                   15.38%   4.000us         2   2.000us * 2.000us       0ns  cuMemcpyHtoDAsync
 END
 run summary --merge --range 1 job
 code 2

@@ -256,7 +256,7 @@ END
 # What ran, and what was called, by the line behind it: the same sums as above.
 run summary --by file:line --csv stacks.mpt
 code 0
-cut -d, -f3,4,8- .stdout | grep 'vecAdd\|gemm\|memcpy\|Stream' >.cut && mv .cut .stdout
+cut -d, -f3,4,9- .stdout | grep 'vecAdd\|gemm\|memcpy\|Stream' >.cut && mv .cut .stdout
 stdout <<'END'
 60000,2,"void gemm<128>(float const*, float const*, float*), from forward (model.py:7)"
 11000,2,"vecAdd(float const*, float const*, float*, int), from backward (model.py:9)"
@@ -299,7 +299,7 @@ code 2
 trace stacks-native
 run summary --by function --csv stacks-native.mpt
 code 0
-cut -d, -f3,4,8- .stdout | grep 'infer\|libwork\|no module' >.cut && mv .cut .stdout
+cut -d, -f3,4,9- .stdout | grep 'infer\|libwork\|no module' >.cut && mv .cut .stdout
 stdout <<'END'
 5000,2,"cudaLaunchKernel, from infer+0x10 (infer)"
 3000,1,"cudaLaunchKernel, from <no module>+0x30"

@@ -87,7 +87,7 @@ stdout_like <<'END'
 *
 *
             Type *
-                        %        us                  us        us        us
+                        %        us                  us        us        us        us
       API calls:    98.34  *cudaStreamSynchronize
                      1.36  *cudaLaunchKernel
                      0.30  *cuMemcpyHtoDAsync
@@ -113,11 +113,11 @@ END
 trace no-gpu
 run summary no-gpu.mpt
 code 0
-stdout <<'END'
+stdout_like <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Profiling result:
-            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
-      API calls:   100.0%   5.000us         1   5.000us   5.000us   5.000us  cudaLaunchKernel
+            Type  Time(%)      Time     Calls       Avg       Min       Max    StdDev  Name
+      API calls:   100.0%   5.000us         1   5.000us * 5.000us       0ns  cudaLaunchKernel
 END
 
 for part in --per-gpu --gpu; do
@@ -140,20 +140,20 @@ END
 trace calls
 run summary calls.mpt
 code 0
-stdout <<'END'
+stdout_like <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Profiling result:
 No kernels were profiled.
-            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
-      API calls:   100.0%   5.000us         1   5.000us   5.000us   5.000us  cudaLaunchKernel
+            Type  Time(%)      Time     Calls       Avg       Min       Max    StdDev  Name
+      API calls:   100.0%   5.000us         1   5.000us * 5.000us       0ns  cudaLaunchKernel
 END
 
 # In CSV that is no row.
 run summary --csv calls.mpt
 code 0
 stdout <<'END'
-type,percent,total_ns,calls,mean_ns,min_ns,max_ns,name
-"API calls",100.000000,5000,1,5000.000000,5000,5000,"cudaLaunchKernel"
+type,percent,total_ns,calls,mean_ns,min_ns,max_ns,std_ns,name
+"API calls",100.000000,5000,1,5000.000000,5000,5000,0.000000,"cudaLaunchKernel"
 END
 echo "==4242== No kernels were profiled." | stderr
 

@@ -33,7 +33,9 @@ TRANSFORMATIONS = {
 #   outlier_limit_ns   P50 + 3 * 1.4826 * MAD: by 1 ns
 #   parts              the host's time between two calls is divided as a row of host_time is,
 #                      rounded down, so by less than 1 ns for each stretch
-ROUNDED = {r"^iters .*/outlier_limit_ns$": lambda rows: 1,
+#   std_ns             the copies of a batch share its time in whole ns, so each is rounded anew
+ROUNDED = {r"^summary .*/std_ns$": lambda rows: 1,
+           r"^iters .*/outlier_limit_ns$": lambda rows: 1,
            r"^deps .*/parts/": lambda rows: rows["host_time"] and len(rows["call"]) or 0}
 VIEWS = (("iters", "--each"), ("iters", "--candidates"), ("deps",), ("deps", "--parts"),
          ("deps", "--iterations", "auto"), ("deps", "--iterations", "auto", "--what-if",

@@ -7,6 +7,7 @@
 #ifndef MP_PROFILE_COMMON_TALLY_H
 #define MP_PROFILE_COMMON_TALLY_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -15,9 +16,10 @@
 
 struct tally {
     uint64_t calls;
-    uint64_t total; /* ns */
-    uint64_t min;   /* ns; meaningless without calls */
-    uint64_t max;   /* ns */
+    uint64_t total;      /* ns */
+    uint64_t min;        /* ns; meaningless without calls */
+    uint64_t max;        /* ns */
+    uint64_t squares[2]; /* ns squared, added up modulo 2^128, the lower half first */
 };
 
 struct tally_rows {
@@ -48,14 +50,24 @@ void tallies_free(struct tallies *tallies);
 enum mp_status tallies_add(struct tallies *tallies, const struct tally_rows *rows,
                            const struct capture_range *range);
 
+static inline void tally_add_squares(struct tally *tally, __uint128_t squares)
+{
+    squares += (__uint128_t)tally->squares[1] << 64 | tally->squares[0];
+    tally->squares[0] = (uint64_t)squares;
+    tally->squares[1] = (uint64_t)(squares >> 64);
+}
+
 /* The tally of `calls` calls, at least one, that took `duration` together. Of a batch only the
  * whole is measured: the min and the max of its calls are its mean. */
 static inline struct tally tally_of(uint64_t duration, uint64_t calls)
 {
-    return (struct tally){.calls = calls,
-                          .total = duration,
-                          .min = duration / calls,
-                          .max = duration / calls + (duration % calls != 0)};
+    uint64_t each = duration / calls, longer = duration % calls;
+    struct tally tally = {
+        .calls = calls, .total = duration, .min = each, .max = each + (longer != 0)};
+
+    tally_add_squares(&tally, (__uint128_t)each * each * (calls - longer));
+    tally_add_squares(&tally, (__uint128_t)(each + 1) * (each + 1) * longer);
+    return tally;
 }
 
 /* Adds a call. */
@@ -65,6 +77,7 @@ static inline void tally_add(struct tally *tally, uint64_t duration)
     tally->max = duration > tally->max ? duration : tally->max;
     tally->total += duration;
     tally->calls++;
+    tally_add_squares(tally, (__uint128_t)duration * duration);
 }
 
 /* Adds what one tally counted to another. */
@@ -78,6 +91,25 @@ static inline void tally_merge(struct tally *into, const struct tally *from)
         into->max = from->max;
     into->calls += from->calls;
     into->total += from->total;
+    tally_add_squares(into, (__uint128_t)from->squares[1] << 64 | from->squares[0]);
+}
+
+/* The standard deviation of a sample (divided by calls - 1), ns; 0 of a single call. The squares of
+ * the distances from the mean's whole part are added up as integers, so nothing cancels: what the
+ * modulus took away comes back as long as their sum is below 2^128. */
+static inline double tally_deviation(const struct tally *tally)
+{
+    __uint128_t squares = (__uint128_t)tally->squares[1] << 64 | tally->squares[0];
+    uint64_t mean, rest;
+
+    if (tally->calls < 2)
+        return 0;
+    mean = tally->total / tally->calls;
+    rest = tally->total % tally->calls;
+    squares -= 2 * (__uint128_t)mean * tally->total;
+    squares += (__uint128_t)mean * mean * tally->calls;
+    return sqrt(((double)squares - (double)rest * (double)rest / (double)tally->calls) /
+                (double)(tally->calls - 1));
 }
 
 #endif

@@ -19,6 +19,8 @@ struct summary_line {
         COLUMN("Avg", "mean_ns", MEAN, 8, THROUGH(line, row, mean)),                               \
         COLUMN("Min", "min_ns", TIME, 8, THROUGH(line, row, tally.min), .drop = 2),                \
         COLUMN("Max", "max_ns", TIME, 8, THROUGH(line, row, tally.max), .drop = 1),                \
+        COLUMN("StdDev", "std_ns", MEAN, 8, THROUGH(line, row, deviation), .needs = SUMMARY_OWN,   \
+               .drop = 3),                                                                         \
         COLUMN("Name", "name", TEXT, 4, THROUGH(line, row, name))
 
 /* What a table has besides nvprof's columns: a summary of our own, not ranges and not nvprof's. */

@@ -11,6 +11,7 @@ struct summary_row {
     const char *name;   /* not owned */
     struct tally tally; /* with it rows of several traces add up exactly */
     double mean;        /* ns */
+    double deviation;   /* ns: tally_deviation */
     double percent;     /* of the group's total */
 };
 
@@ -22,6 +23,7 @@ static inline void summary_row_fill(struct summary_row *row, const char *name,
         .name = name,
         .tally = *tally,
         .mean = (double)tally->total / (double)tally->calls,
+        .deviation = tally_deviation(tally),
         .percent = group_total ? 100.0 * (double)tally->total / (double)group_total : 0,
     };
 }

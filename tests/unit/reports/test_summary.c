@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 struct expected_row {
     const char *name;
     uint64_t calls, total, min, max;
+    double deviation; /* of the durations that are listed in known_trace.h, by hand */
 };
 
 static struct mp_trace *open_known(const struct known_options *options)
@@ -49,6 +51,7 @@ static void assert_rows(const struct summary_group *group, const struct expected
         assert_int_equal(row->tally.total, expected[i].total);
         assert_int_equal(row->tally.min, expected[i].min);
         assert_int_equal(row->tally.max, expected[i].max);
+        assert_true(fabs(row->deviation - expected[i].deviation) < 1e-3);
         assert_true(row->mean * (double)row->tally.calls - (double)row->tally.total < 1e-3);
         percent += row->percent;
     }
@@ -59,15 +62,18 @@ static void assert_rows(const struct summary_group *group, const struct expected
     assert_rows(group, expected, sizeof(expected) / sizeof *(expected))
 
 static const struct expected_row gpu_rows[] = {
-    {KNOWN_GEMM, 1, 1234567, 1234567, 1234567}, {KNOWN_VECADD, 3, 60000, 10000, 30000},
-    {"[CUDA graph 7]", 1, 50000, 50000, 50000}, {"[CUDA memcpy HtoD]", 2, 4000, 1000, 3000},
-    {"[CUDA memset]", 1, 640, 640, 640},        {"[CUDA memcpy PtoP]", 1, 500, 500, 500},
+    {KNOWN_GEMM, 1, 1234567, 1234567, 1234567, 0},
+    {KNOWN_VECADD, 3, 60000, 10000, 30000, 10000},
+    {"[CUDA graph 7]", 1, 50000, 50000, 50000, 0},
+    {"[CUDA memcpy HtoD]", 2, 4000, 1000, 3000, 1414.213562},
+    {"[CUDA memset]", 1, 640, 640, 640, 0},
+    {"[CUDA memcpy PtoP]", 1, 500, 500, 500, 0},
 };
 
 static const struct expected_row api_rows[] = {
-    {"cudaStreamSynchronize", 1, 1300000, 1300000, 1300000},
-    {"cudaLaunchKernel", 3, 18000, 5000, 7000},
-    {"cuMemcpyHtoDAsync", 2, 4001, 2000, 2001},
+    {"cudaStreamSynchronize", 1, 1300000, 1300000, 1300000, 0},
+    {"cudaLaunchKernel", 3, 18000, 5000, 7000, 1000},
+    {"cuMemcpyHtoDAsync", 2, 4001, 2000, 2001, 0.707107},
 };
 
 static void build(const struct known_options *how, uint64_t range, struct summary *summary)
@@ -96,12 +102,12 @@ static void everything_is_added_by_name(void **state)
 static void a_range_holds_what_it_launched(void **state)
 {
     static const struct expected_row gpu[] = {
-        {KNOWN_VECADD, 2, 40000, 10000, 30000},
-        {"[CUDA memcpy HtoD]", 1, 1000, 1000, 1000},
+        {KNOWN_VECADD, 2, 40000, 10000, 30000, 14142.135624},
+        {"[CUDA memcpy HtoD]", 1, 1000, 1000, 1000, 0},
     };
     static const struct expected_row api[] = {
-        {"cudaLaunchKernel", 2, 11000, 5000, 6000},
-        {"cuMemcpyHtoDAsync", 1, 2000, 2000, 2000},
+        {"cudaLaunchKernel", 2, 11000, 5000, 6000, 707.106781},
+        {"cuMemcpyHtoDAsync", 1, 2000, 2000, 2000, 0},
     };
     struct known_options how = {.header = NULL};
     struct summary summary;
@@ -132,11 +138,31 @@ static void put_copy(struct mp_writer *writer, uint64_t start, uint64_t correlat
                       .stream = 1, .start = start, .duration = ns, .correlation = correlation});
 }
 
+/* Durations that are long and nearly equal: a mean of squares less the square of the mean would be
+ * lost in rounding. Sums of two traces are those of one. */
+static void deviations_are_exact(void **state)
+{
+    const uint64_t hour = UINT64_C(3600000000000);
+    struct tally all = {.calls = 0}, first = {.calls = 0}, rest = {.calls = 0};
+    struct tally batch = tally_of(31, 3); /* 10, 10 and 11 ns */
+
+    (void)state;
+    for (uint64_t i = 0; i < 5; i++) {
+        tally_add(&all, hour + i);
+        tally_add(i < 2 ? &first : &rest, hour + i);
+    }
+    tally_merge(&first, &rest);
+    assert_true(fabs(tally_deviation(&all) - 1.5811388300841898) < 1e-12); /* of 0, 1, 2, 3, 4 */
+    assert_memory_equal(&first, &all, sizeof all);
+    assert_true(fabs(tally_deviation(&batch) - 0.5773502691896257) < 1e-12);
+    assert_true(tally_deviation(&(struct tally){.calls = 1, .total = hour}) == 0);
+}
+
 /* Copies and sets: launched before the range and run in it, the other way round, and both in it. */
 static void work_belongs_to_the_range_that_launched_it(void **state)
 {
-    static const struct expected_row gpu[] = {{"[CUDA memcpy HtoD]", 2, 20 + 30, 20, 30},
-                                              {"[CUDA memset]", 2, 20 + 30, 20, 30}};
+    static const struct expected_row gpu[] = {{"[CUDA memcpy HtoD]", 2, 20 + 30, 20, 30, 7.071068},
+                                              {"[CUDA memset]", 2, 20 + 30, 20, 30, 7.071068}};
     struct summary_options options = {.range = 1, .style = NAMES_READABLE};
     int fd = fixture_file(NULL, 0);
     struct mp_writer *writer = fixture_writer(fd, "", 0);
@@ -315,7 +341,7 @@ static void tallies_equal_a_sum_done_the_slow_way(void **state)
     assert_int_equal(tallies.unknown_times, unknown);
     assert_int_equal(tallies.reversed_times, reversed);
     for (uint64_t id = 0; id < IDS; id++) {
-        struct tally slow = {0, 0, UINT64_MAX, 0};
+        struct tally slow = {.min = UINT64_MAX};
         const struct tally *tally = dense_at(&tallies.items, id);
 
         for (int i = 0; i < ROWS; i++) {
@@ -328,6 +354,11 @@ static void tallies_equal_a_sum_done_the_slow_way(void **state)
             slow.total += durations[i];
             slow.min = min < slow.min ? min : slow.min;
             slow.max = max > slow.max ? max : slow.max;
+            for (uint64_t call = 0; call < calls; call++) {
+                uint64_t time = call < durations[i] % calls ? max : min;
+
+                slow.squares[0] += time * time; /* of some 20,000 calls of up to 1 us */
+            }
         }
         assert_memory_equal(tally, &slow, sizeof slow);
     }
@@ -377,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_added_by_name),
         cmocka_unit_test(a_range_holds_what_it_launched),
+        cmocka_unit_test(deviations_are_exact),
         cmocka_unit_test(work_belongs_to_the_range_that_launched_it),
         cmocka_unit_test(a_range_that_does_not_exist_is_an_error),
         cmocka_unit_test(rows_with_doubtful_times_are_counted_and_left_out),
