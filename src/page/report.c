@@ -11,7 +11,7 @@
 #include "base/text/json_write.h"
 #include "page/documents.h"
 #include "page/page.h"
-#include "reports/common/set.h"
+#include "reports/common/quality.h"
 
 #include "base/poison.h"
 

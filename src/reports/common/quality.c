@@ -8,7 +8,6 @@
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
-#include "reports/common/flight.h"
 
 #include "base/poison.h"
 
@@ -172,4 +171,281 @@ void json_head(struct json_writer *json, const struct mp_trace *trace,
     json_flight(json, trace);
     json_key(json, "quality");
     json_quality(json, quality, definitions);
+}
+
+/* ---- Prefixes ---- */
+
+void print_prefix(const struct report_out *out, const struct mp_trace *trace)
+{
+    const char *pid = trace ? mp_trace_property(trace, "pid") : NULL;
+
+    fputs("==", out->file);
+    if (pid && !out->imported)
+        foreign_put_text(out->file, pid);
+    else
+        fputs("====", out->file);
+    fputs("== ", out->file);
+}
+
+void print_note(const struct report_out *out, const struct mp_trace *trace, const char *format, ...)
+{
+    va_list arguments;
+
+    print_prefix(out, trace);
+    va_start(arguments, format);
+    foreign_print(out->file, format, arguments);
+    va_end(arguments);
+    fputc('\n', out->file);
+}
+
+void print_device_name(FILE *out, const char *name, uint64_t device)
+{
+    fputs("Device \"", out);
+    if (device == UINT64_MAX) {
+        fputs("<unknown>", out);
+    } else {
+        foreign_put_text(out, name ? name : "GPU");
+        fprintf(out, " (%" PRIu64 ")", device);
+    }
+    fputs("\"\n", out);
+}
+
+void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace)
+{
+    if (out->format != REPORT_CSV || out->nvprof)
+        return;
+    print_prefix(out, trace);
+}
+
+const char *command_of(const struct mp_trace *trace)
+{
+    const char *arguments = mp_trace_property(trace, "argv");
+
+    return arguments && *arguments ? arguments : mp_trace_property(trace, "executable");
+}
+
+/* ---- The flight recorder ---- */
+
+#define TIME_BYTES 24
+
+static bool number_of(const struct mp_trace *trace, const char *key, uint64_t *number)
+{
+    const char *text = mp_trace_property(trace, key);
+
+    return text && mp_text_to_u64(text, 0, UINT64_MAX, number);
+}
+
+/* `SIGSEGV`, `a slow step ("forward" took 61.200ms, more than 50.000ms)` */
+static void print_trigger(FILE *file, const struct mp_trace *trace)
+{
+    const char *name = mp_trace_property(trace, "MINIPROF_STEP");
+    char text[TIME_BYTES];
+    uint64_t took;
+    uint64_t limit;
+    bool is_step = number_of(trace, "flight_step_ns", &took);
+
+    fputs(is_step ? "a " : "", file);
+    foreign_put_text(file, mp_trace_property(trace, "flight_reason"));
+    if (!is_step)
+        return;
+    fputs(" (\"", file);
+    foreign_put_text(file, name ? name : "");
+    fprintf(file, "\" took %s", mp_format_time(text, sizeof text, took));
+    if (number_of(trace, "flight_step_limit_ns", &limit))
+        fprintf(file, ", more than %s", mp_format_time(text, sizeof text, limit));
+    fputc(')', file);
+}
+
+/* `; it covers 29.812s, up to 3.1000ms after that` */
+static void print_covered(FILE *file, const struct mp_trace *trace)
+{
+    char text[TIME_BYTES];
+    uint64_t from;
+    uint64_t until;
+    uint64_t trigger;
+
+    if (!number_of(trace, "flight_from_ns", &from) ||
+        !number_of(trace, "flight_until_ns", &until) || until < from)
+        return;
+    fprintf(file, "; it covers %s", mp_format_time(text, sizeof text, until - from));
+    if (number_of(trace, "flight_trigger_ns", &trigger) && trigger <= until)
+        fprintf(file, ", up to %s after that", mp_format_time(text, sizeof text, until - trigger));
+}
+
+void print_flight_note(const struct report_out *out, const struct mp_trace *trace)
+{
+    if (!mp_trace_property(trace, "flight_reason"))
+        return;
+    print_prefix(out, trace);
+    fputs("Note: the flight recorder wrote this trace, triggered by ", out->file);
+    print_trigger(out->file, trace);
+    print_covered(out->file, trace);
+    fputs(".\n", out->file);
+}
+
+void json_flight(struct json_writer *json, const struct mp_trace *trace)
+{
+    static const struct {
+        const char *property;
+        const char *key;
+    } numbers[] = {
+        {"flight_trigger_ns", "trigger_ns"}, {"flight_from_ns", "from_ns"},
+        {"flight_until_ns", "until_ns"},     {"flight_step_start_ns", "step_start_ns"},
+        {"flight_step_ns", "step_ns"},       {"flight_step_limit_ns", "step_limit_ns"},
+    };
+    const char *reason = mp_trace_property(trace, "flight_reason");
+    uint64_t number;
+
+    if (!reason)
+        return;
+    json_key_object(json, "flight");
+    JSON_FACTS(json, FACT("reason", reason));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (number_of(trace, numbers[i].property, &number))
+            JSON_FACTS(json, FACT(numbers[i].key, number));
+    }
+    json_close_object(json);
+}
+
+/* ---- Kernel time ---- */
+
+/* Whether kernels overlap by more than 1 % of the time in which they run. */
+static bool is_worth_a_line(const struct kernel_time *time)
+{
+    return time->known && time->total - time->busy > time->busy / 100;
+}
+
+/* `62.400ms within streams (...), 0ns between streams` */
+static void print_where(FILE *out, const struct kernel_time *time)
+{
+    char text[MP_FORMATTED_BYTES];
+    uint64_t within = time->total - time->streams;
+    uint64_t between = time->streams - time->busy;
+
+    if (within)
+        fprintf(out, "%s within streams (programmatic dependent launch, branches of CUDA graphs)",
+                mp_format_time(text, sizeof text, within));
+    if (between)
+        fprintf(out, "%s%s between streams", within ? ", " : "",
+                mp_format_time(text, sizeof text, between));
+}
+
+void print_kernel_time(const struct report_out *out, const struct mp_trace *trace,
+                       const struct kernel_time *time)
+{
+    char total[MP_FORMATTED_BYTES], beyond[MP_FORMATTED_BYTES], busy[MP_FORMATTED_BYTES];
+
+    if (!is_worth_a_line(time))
+        return;
+    if (trace)
+        print_prefix(out, trace);
+    else
+        fputs("======== ", out->file);
+    fprintf(out->file,
+            "Note: kernel times add up to %s, %s more than the %s in which %s. Overlap: ",
+            mp_format_time(total, sizeof total, time->total),
+            mp_format_time(beyond, sizeof beyond, time->total - time->busy),
+            mp_format_time(busy, sizeof busy, time->busy),
+            time->devices > 1 ? "GPUs ran kernels, added up" : "the GPU ran kernels");
+    print_where(out->file, time);
+    fputs(".\n", out->file);
+}
+
+void json_kernel_time(struct json_writer *json, const struct kernel_time *time)
+{
+    json_key(json, "kernel_time");
+    if (!time->known) {
+        json_null(json);
+        return;
+    }
+    JSON_OBJECT(json, FACT("total_ns", time->total), FACT("busy_ns", time->busy),
+                FACT("beyond_busy_ns", time->total - time->busy),
+                FACT("within_streams_ns", time->total - time->streams),
+                FACT("between_streams_ns", time->streams - time->busy));
+}
+
+/* ---- Several processes ---- */
+
+/* `======== Warning: rank 3: `; labels may hold a host's name. */
+static void print_line_begin(const struct report_out *out, const char *what,
+                             const struct trace_process *process)
+{
+    fprintf(out->file, "======== %s", what);
+    foreign_put_text(out->file, process->label);
+    fputc(':', out->file);
+}
+
+void print_process_warning(const struct report_out *out, const struct trace_process *process,
+                           const char *warning)
+{
+    print_line_begin(out, "Warning: ", process);
+    fprintf(out->file, " %s.\n", warning);
+}
+
+void print_process_quality(const struct report_out *out, const struct trace_process *process,
+                           const struct quality *quality)
+{
+    char text[QUALITY_TEXT_BYTES];
+
+    if (*quality_describe(quality, text, sizeof text))
+        print_process_warning(out, process, text);
+    if (quality->baseline_unrecorded) {
+        print_line_begin(out, "Note: ", process);
+        fprintf(out->file, " %s of %s steps were not recorded (--baseline).\n",
+                mp_count(quality->baseline_unrecorded).text,
+                mp_count(quality->baseline_steps).text);
+    }
+    if (quality->callbacks_taken) {
+        print_line_begin(out, "Note: ", process);
+        fputs(" another profiler had CUPTI's callbacks.\n", out->file);
+    }
+    if (!quality->profiled)
+        return;
+    print_line_begin(out, "Note: ", process);
+    fprintf(out->file,
+            " %s of the kernels ran again for metrics: their times are the profiler's.\n",
+            mp_count(quality->profiled).text);
+}
+
+void print_set_head(const struct report_out *out, const struct trace_set *set)
+{
+    if (!report_has_titles(out))
+        return;
+    fprintf(out->file, "======== Profiling %s process%s:\n", mp_count(set->count).text,
+            set->count == 1 ? "" : "es");
+    for (size_t i = 0; i < set->count; i++) {
+        const struct trace_process *process = &set->processes[i];
+
+        print_line_begin(out, "", process);
+        if (process->host) {
+            fputs(" host ", out->file);
+            foreign_put_text(out->file, process->host);
+            fputc(',', out->file);
+        }
+        if (process->pid != TRACE_SET_UNKNOWN)
+            fprintf(out->file, " pid %" PRIu64 ",", process->pid);
+        fputc(' ', out->file);
+        foreign_put_text(out->file, process->command ? process->command : process->path);
+        fputc('\n', out->file);
+    }
+}
+
+void print_set_clocks(const struct report_out *out, const struct trace_set *set)
+{
+    char text[TRACE_SET_CLOCKS_BYTES];
+
+    fprintf(out->file, "======== Note: %s.\n", trace_set_describe_clocks(set, text, sizeof text));
+}
+
+static struct json_fact known(const char *key, uint64_t number)
+{
+    return FACT_IF(key, number != TRACE_SET_UNKNOWN, number);
+}
+
+void json_process(struct json_writer *json, const struct trace_process *process)
+{
+    JSON_FACTS(json, FACT("process", process->label), FACT("file", process->path),
+               FACT("host", process->host), known("rank", process->rank),
+               known("pid", process->pid), known("ppid", process->ppid),
+               FACT("command", process->command));
 }

@@ -7,7 +7,6 @@
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
-#include "reports/counters/tables.h"
 
 #include "base/poison.h"
 

@@ -1,7 +1,7 @@
 /* The tables of the counters report. Values have units of their own: in text each is written with
  * it, elsewhere as a number beside the name of the unit.
  */
-#include "reports/counters/tables.h"
+#include "reports/counters/print.h"
 
 #include <math.h>
 #include <string.h>

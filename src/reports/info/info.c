@@ -7,7 +7,6 @@
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
-#include "reports/common/flight.h"
 #include "reports/common/quality.h"
 #include "reports/common/recording_cost.h"
 

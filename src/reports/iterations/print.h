@@ -1,13 +1,12 @@
 /* The iterations of a trace as text, CSV and JSON.
  *
- *     iterations.c  by which way they were found, the table of statistics
- *     each.c        --each: a row for each of them
- *     candidates.c  --candidates: what else repeats
- *     known.c       what is not known where kernels have no times
- *     host.c        which lines the host was in, if the trace has stacks
- *     outliers.c    the table of outliers, and which came with lower clocks
- *     threads.c     a row for each thread, if there are several
- *     json.c        the JSON document
+ *     print.c             by which way they were found, the table of statistics
+ *     each.c              --each: a row for each of them
+ *     candidates_table.c  --candidates: what else repeats
+ *     known.c             what is not known where kernels have no times
+ *     outliers.c          the table of outliers, and which came with lower clocks
+ *     threads_table.c     a row for each thread, if there are several
+ *     json.c              the JSON document
  */
 #ifndef MP_REPORTS_ITERATIONS_PRINT_H
 #define MP_REPORTS_ITERATIONS_PRINT_H

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/text/units.h"
-#include "reports/common/kernel_time.h"
 #include "reports/common/quality.h"
 #include "reports/common/sampled.h"
 

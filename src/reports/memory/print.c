@@ -9,7 +9,6 @@
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
-#include "reports/memory/tables.h"
 
 #include "base/poison.h"
 

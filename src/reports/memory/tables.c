@@ -1,7 +1,7 @@
 /* The tables of the memory report: columns and rows. Sections of text and JSON share them. The `of`
  * of a table is its struct memory_table.
  */
-#include "reports/memory/tables.h"
+#include "reports/memory/print.h"
 
 #include <inttypes.h>
 

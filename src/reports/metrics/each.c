@@ -10,10 +10,7 @@
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
-#include "reports/metrics/json.h"
 #include "reports/metrics/print.h"
-#include "reports/metrics/sheets.h"
-#include "reports/metrics/text.h"
 
 #include "base/poison.h"
 

@@ -1,12 +1,11 @@
 /* The JSON document about metrics. Rows come sorted by device, kernel and metric, so nested
  * objects are made as the keys change.
  */
-#include "reports/metrics/json.h"
+#include "reports/metrics/print.h"
 
 #include <math.h>
 
 #include "reports/common/quality.h"
-#include "reports/metrics/print.h"
 
 #include "base/poison.h"
 

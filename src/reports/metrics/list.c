@@ -1,15 +1,11 @@
 /* Which metrics the GPUs have, in the layout of nvprof's --query-metrics and --query-events. */
-#include "reports/metrics/list.h"
+#include "reports/metrics/print.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/metrics/sampled.h"
 #include "base/text/foreign.h"
-#include "reports/metrics/json.h"
-#include "reports/metrics/print.h"
-#include "reports/metrics/sheets.h"
-#include "reports/metrics/text.h"
 
 #include "base/poison.h"
 

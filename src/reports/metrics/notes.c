@@ -5,7 +5,6 @@
 
 #include "reports/common/quality.h"
 #include "reports/metrics/print.h"
-#include "reports/metrics/text.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

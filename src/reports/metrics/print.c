@@ -9,9 +9,6 @@
 
 #include "base/text/foreign.h"
 #include "reports/common/quality.h"
-#include "reports/metrics/json.h"
-#include "reports/metrics/sheets.h"
-#include "reports/metrics/text.h"
 
 #include "base/poison.h"
 

@@ -1,10 +1,7 @@
 /* Metrics as rows for scripts. nvprof's CSV has a column for each metric and writes the unit behind
  * each value; here each value is a number of its own row, with the unit beside it.
  */
-#include "reports/metrics/sheets.h"
-
-#include "reports/metrics/json.h"
-#include "reports/metrics/text.h"
+#include "reports/metrics/print.h"
 
 #include "base/poison.h"
 

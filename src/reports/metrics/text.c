@@ -1,7 +1,7 @@
 /* Values of metrics in the unit of the metric. nvprof gives ten characters to a throughput with
  * its unit, and this file keeps to that.
  */
-#include "reports/metrics/text.h"
+#include "reports/metrics/print.h"
 
 #include <inttypes.h>
 #include <math.h>

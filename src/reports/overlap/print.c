@@ -7,9 +7,7 @@
 
 #include "base/text/foreign.h"
 #include "base/text/units.h"
-#include "reports/common/kernel_time.h"
 #include "reports/common/quality.h"
-#include "reports/overlap/tables.h"
 
 #include "base/poison.h"
 

@@ -1,5 +1,5 @@
 /* The three tables of the overlap report: activities, kernels at the same time, streams. */
-#include "reports/overlap/tables.h"
+#include "reports/overlap/print.h"
 
 #include <inttypes.h>
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/text/units.h"
-#include "reports/common/set.h"
+#include "reports/common/quality.h"
 
 #include "base/poison.h"
 

@@ -5,9 +5,7 @@
 
 #include <inttypes.h>
 
-#include "reports/common/kernel_time.h"
 #include "reports/common/quality.h"
-#include "reports/common/set.h"
 #include "reports/common/summary_table.h"
 
 #include "base/poison.h"

@@ -1,7 +1,7 @@
 /* nvprof's NVTX result. nvprof prints a banner when the thread or the domain changes, and a range's
  * groups below its title.
  */
-#include "reports/summary/nvtx.h"
+#include "reports/summary/print.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "base/text/units.h"
 #include "reports/common/quality.h"
 #include "reports/common/summary_table.h"
-#include "reports/summary/sheets.h"
 
 #include "base/poison.h"
 

@@ -3,10 +3,8 @@
 
 #include <inttypes.h>
 
-#include "reports/common/kernel_time.h"
 #include "reports/common/quality.h"
 #include "reports/common/summary_table.h"
-#include "reports/summary/sheets.h"
 
 #include "base/poison.h"
 

@@ -1,14 +1,14 @@
 /* The processes of a set of traces as a table. Of each GPU's UUID it shows as much as is needed to
  * tell the GPUs apart.
  */
-#include "reports/summary/processes.h"
+#include "reports/summary/print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/data/buffer.h"
 #include "base/text/units.h"
-#include "reports/common/set.h"
+#include "reports/common/quality.h"
 #include "reports/ranks/print.h"
 
 #include "base/poison.h"

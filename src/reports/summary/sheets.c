@@ -1,5 +1,5 @@
 /* Summaries by GPU, by NVTX range and by process as one table each, for miniprof's own CSV. */
-#include "reports/summary/sheets.h"
+#include "reports/summary/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include "reports/common/summary_table.h"
 #include "reports/summary/merged.h"
-#include "reports/summary/sheets.h"
+#include "reports/summary/print.h"
 
 #include "base/poison.h"
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "reports/common/quality.h"
-#include "reports/common/set.h"
 #include "reports/trace/rows.h"
 #include "reports/trace/trace.h"
 

@@ -16,7 +16,7 @@
 #include "profile/set.h"
 #include "reports/summary/merge.h"
 #include "reports/summary/merged.h"
-#include "reports/summary/processes.h"
+#include "reports/summary/print.h"
 #include "reports/trace/trace.h"
 #include "tools/known_trace.h"
 #include "unit/failing_malloc.h"

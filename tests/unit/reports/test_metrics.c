@@ -1,4 +1,4 @@
-/* reports/metrics/metrics.h and metrics/text.h. Expected values are those of
+/* reports/metrics/metrics.h and metrics/print.h. Expected values are those of
  * tests/tools/known_metrics.h, worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,6 @@
 
 #include "reports/metrics/metrics.h"
 #include "reports/metrics/print.h"
-#include "reports/metrics/text.h"
 #include "tools/known_trace.h"
 #include "unit/trace_fixture.h"
 

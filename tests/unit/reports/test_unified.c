@@ -13,9 +13,8 @@
 #include <string.h>
 
 #include "reports/memory/allocations.h"
-#include "reports/memory/print_allocations.h"
+#include "reports/memory/print.h"
 #include "reports/summary/print.h"
-#include "reports/summary/print_unified.h"
 #include "reports/summary/summary.h"
 #include "reports/summary/unified.h"
 

@@ -1,7 +1,7 @@
 /* Allocations in nvprof's layout. nvprof kept these records only in its file, so the table is
  * modelled on its other results.
  */
-#include "reports/memory/print_allocations.h"
+#include "reports/memory/print.h"
 
 #include <inttypes.h>
 

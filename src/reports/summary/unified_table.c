@@ -1,7 +1,7 @@
 /* nvprof's unified memory result. Two of its totals are wider than any other number of nvprof's,
  * so they are formatted here.
  */
-#include "reports/summary/print_unified.h"
+#include "reports/summary/print.h"
 
 #include <inttypes.h>
 
