@@ -16,8 +16,6 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 /* Of a field, by its number. */
 struct field {
     uint64_t schema, name, type, enumeration;
@@ -37,61 +35,49 @@ struct nsys_payloads {
 
 /* ---- The pass ---- */
 
-static void select_payloads(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_payload_field), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_payload_name), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_payload), UINT32_MAX);
-}
-
 static uint64_t name_key(uint64_t enumeration, uint64_t value)
 {
     return mp_mix64(enumeration) ^ value;
 }
 
-static enum mp_status take_field(struct nsys_payloads *payloads, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status take_field(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    enum mp_status status = dense_reach(&payloads->fields, CELL(payload_field, id));
+    const struct mp_payload_field_columns columns = mp_payload_field_columns(batch->columns);
+    struct nsys_payloads *payloads = context;
+    enum mp_status status = dense_reach(&payloads->fields, columns.id[row]);
 
     if (status != MP_OK)
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    *(struct field *)dense_at(&payloads->fields, CELL(payload_field, id)) =
-        (struct field){CELL(payload_field, payload_schema), CELL(payload_field, name),
-                       CELL(payload_field, type), CELL(payload_field, enumeration)};
+    *(struct field *)dense_at(&payloads->fields, columns.id[row]) =
+        (struct field){columns.payload_schema[row], columns.name[row], columns.type[row],
+                       columns.enumeration[row]};
     return MP_OK;
 }
 
-static enum mp_status take_value(struct nsys_payloads *payloads, const struct mp_batch *batch,
-                                 uint32_t row)
+static enum mp_status take_value(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    const struct field *field = dense_at(&payloads->fields, CELL(payload, field));
+    const struct mp_payload_columns columns = mp_payload_columns(batch->columns);
+    struct nsys_payloads *payloads = context;
+    const struct field *field = dense_at(&payloads->fields, columns.field[row]);
 
     if (!field || !field->schema)
         return MP_OK;
     MP_TRY(mp_reserve((void **)&payloads->values, payloads->count, &payloads->capacity,
                       sizeof *payloads->values));
-    payloads->values[payloads->count++] = (struct value){
-        field->schema, CELL(payload, number), CELL(payload, field), CELL(payload, value)};
+    payloads->values[payloads->count++] =
+        (struct value){field->schema, columns.number[row], columns.field[row], columns.value[row]};
     return MP_OK;
 }
 
-static enum mp_status take_payloads(void *context, const struct mp_batch *batch)
+static enum mp_status take_name(void *context, const struct mp_batch *batch, uint32_t row)
 {
+    const struct mp_payload_name_columns columns = mp_payload_name_columns(batch->columns);
     struct nsys_payloads *payloads = context;
 
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        if (batch->table->id == MP_TABLE_payload_field)
-            MP_TRY(take_field(payloads, batch, row));
-        else if (batch->table->id == MP_TABLE_payload)
-            MP_TRY(take_value(payloads, batch, row));
-        else if (CELL(payload_name, name) < MP_MAP_ABSENT)
-            MP_TRY(mp_map_put(&payloads->names,
-                              name_key(CELL(payload_name, enumeration), CELL(payload_name, value)),
-                              (uint32_t)CELL(payload_name, name)));
-    }
-    return MP_OK;
+    if (columns.name[row] >= MP_MAP_ABSENT)
+        return MP_OK;
+    return mp_map_put(&payloads->names, name_key(columns.enumeration[row], columns.value[row]),
+                      (uint32_t)columns.name[row]);
 }
 
 static int compare_values(const void *left, const void *right)
@@ -110,11 +96,13 @@ enum mp_status nsys_load_payloads(struct nsys *nsys, struct mp_error *error)
 {
     struct mp_trace *trace = nsys->process->trace;
     struct nsys_payloads *payloads = calloc(1, sizeof *payloads);
-    const struct reading reading = {.trace = trace,
-                                    .what = "NVTX's payloads",
-                                    .context = payloads,
-                                    .select = select_payloads,
-                                    .take = take_payloads};
+    static const struct reading_table tables[] = {
+        {MP_TABLE_payload_field, MP_ALL_COLUMNS, .take_row = take_field},
+        {MP_TABLE_payload_name, MP_ALL_COLUMNS, .take_row = take_name},
+        {MP_TABLE_payload, MP_ALL_COLUMNS, .take_row = take_value},
+    };
+    const struct reading reading = {
+        .trace = trace, .what = "NVTX's payloads", .context = payloads, READING_TABLES(tables)};
 
     nsys_forget_payloads(nsys);
     if (!payloads)

@@ -9,44 +9,66 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-#define PRIORITY_ZERO       0x40000000 /* added to priorities, which can be negative */
+#define PRIORITY_ZERO 0x40000000 /* added to priorities, which can be negative */
 
 /* ---- Rows ---- */
 
-static enum mp_status take_metric(struct export_rows *rows, const struct mp_batch *batch,
-                                  uint32_t row)
+static enum mp_status take_metric(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    enum mp_status status = dense_reach(&rows->metrics, CELL(metric, id));
+    const struct mp_metric_columns metric = mp_metric_columns(batch->columns);
+    struct export_rows *rows = context;
+    enum mp_status status = dense_reach(&rows->metrics, metric.id[row]);
 
     if (status == MP_OK)
-        *(uint64_t *)dense_at(&rows->metrics, CELL(metric, id)) = CELL(metric, name);
+        *(uint64_t *)dense_at(&rows->metrics, metric.id[row]) = metric.name[row];
     return status == MP_ERR_LIMIT ? MP_OK : status;
 }
 
-static enum mp_status take_device(struct export_rows *rows, const struct mp_batch *batch,
-                                  uint32_t row)
+static enum mp_status take_device(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    if (export_rows_device(rows, CELL(device, id)))
+    const struct mp_device_columns device = mp_device_columns(batch->columns);
+    struct export_rows *rows = context;
+
+    if (export_rows_device(rows, device.id[row]))
         return MP_OK;
     MP_TRY(mp_reserve((void **)&rows->devices, rows->device_count, &rows->device_capacity,
                       sizeof *rows->devices));
-#define TAKE_CELL(table, id, name, type, unit, codec, doc) .name = CELL(table, name),
-    rows->devices[rows->device_count++] = (struct mp_row_device){MP_COLUMNS_device(TAKE_CELL)};
-#undef TAKE_CELL
+#define VALUE(table, id, name, type, unit, codec, doc) .name = device.name[row],
+    rows->devices[rows->device_count++] = (struct mp_row_device){MP_COLUMNS_device(VALUE)};
+#undef VALUE
     return MP_OK;
 }
 
-static enum mp_status take_function(struct export_rows *rows, const struct mp_batch *batch,
-                                    uint32_t row)
+static enum mp_status take_function(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    enum mp_status status = dense_reach(&rows->functions, CELL(function, id));
+    const struct mp_function_columns function = mp_function_columns(batch->columns);
+    struct export_rows *rows = context;
+    enum mp_status status = dense_reach(&rows->functions, function.id[row]);
 
     if (status == MP_OK)
-        *(struct export_function *)dense_at(&rows->functions, CELL(function, id)) =
-            (struct export_function){.cbid = (uint32_t)CELL(function, cbid),
-                                     .driver = CELL(function, api) == MP_api_driver};
+        *(struct export_function *)dense_at(&rows->functions, function.id[row]) =
+            (struct export_function){.cbid = (uint32_t)function.cbid[row],
+                                     .driver = function.api[row] == MP_api_driver};
     return status == MP_ERR_LIMIT ? MP_OK : status;
+}
+
+static enum mp_status put_context(struct export_rows *rows, uint64_t context, uint64_t device)
+{
+    return mp_map_put(&rows->contexts, context, (uint32_t)device & INT32_MAX);
+}
+
+static enum mp_status take_stream(void *context, const struct mp_batch *batch, uint32_t row)
+{
+    const struct mp_stream_columns stream = mp_stream_columns(batch->columns);
+
+    return put_context(context, stream.context[row], stream.device[row]);
+}
+
+static enum mp_status take_context(void *context, const struct mp_batch *batch, uint32_t row)
+{
+    const struct mp_context_info_columns info = mp_context_info_columns(batch->columns);
+
+    return put_context(context, info.context[row], info.device[row]);
 }
 
 static uint64_t priority_key(uint64_t context, uint64_t stream)
@@ -54,69 +76,37 @@ static uint64_t priority_key(uint64_t context, uint64_t stream)
     return context << 32 ^ stream;
 }
 
-static enum mp_status take_row(struct export_rows *rows, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_priority(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    switch (batch->table->id) {
-    case MP_TABLE_metric:
-        return take_metric(rows, batch, row);
-    case MP_TABLE_device:
-        return take_device(rows, batch, row);
-    case MP_TABLE_function:
-        return take_function(rows, batch, row);
-    case MP_TABLE_stream:
-        return mp_map_put(&rows->contexts, CELL(stream, context),
-                          (uint32_t)CELL(stream, device) & INT32_MAX);
-    case MP_TABLE_context_info:
-        return mp_map_put(&rows->contexts, CELL(context_info, context),
-                          (uint32_t)CELL(context_info, device) & INT32_MAX);
-    case MP_TABLE_stream_info:
-        return mp_map_put(&rows->priorities,
-                          priority_key(CELL(stream_info, context), CELL(stream_info, stream)),
-                          (uint32_t)(CELL(stream_info, priority) + PRIORITY_ZERO) & INT32_MAX);
-    default:
-        return MP_OK;
-    }
+    const struct mp_stream_info_columns info = mp_stream_info_columns(batch->columns);
+    struct export_rows *rows = context;
+
+    return mp_map_put(&rows->priorities, priority_key(info.context[row], info.stream[row]),
+                      (uint32_t)(info.priority[row] + PRIORITY_ZERO) & INT32_MAX);
 }
 
 /* ---- The pass ---- */
 
-static void select_definitions(struct mp_cursor *cursor, void *context)
-{
-    static const unsigned whole[] = {MP_TABLE_metric, MP_TABLE_device,       MP_TABLE_function,
-                                     MP_TABLE_stream, MP_TABLE_context_info, MP_TABLE_stream_info};
-
-    (void)context;
-    definitions_select(cursor, true);
-    shapes_select(cursor);
-    quality_select(cursor);
-    ranges_select(cursor);
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        mp_cursor_select(cursor, mp_table_by_id(whole[i]), UINT32_MAX);
-}
-
-static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
-{
-    struct export_rows *rows = context;
-
-    MP_TRY(definitions_take(&rows->definitions, batch));
-    MP_TRY(shapes_take(&rows->shapes, batch));
-    MP_TRY(quality_take(&rows->quality, batch));
-    MP_TRY(ranges_take(&rows->ranges, batch));
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(take_row(rows, batch, row));
-    return MP_OK;
-}
-
 enum mp_status export_definitions_load(struct export_rows *rows, struct mp_error *error)
 {
+    static const struct reading_table tables[] = {
+        {MP_TABLE_metric, MP_ALL_COLUMNS, .take_row = take_metric},
+        {MP_TABLE_device, MP_ALL_COLUMNS, .take_row = take_device},
+        {MP_TABLE_function, MP_ALL_COLUMNS, .take_row = take_function},
+        {MP_TABLE_stream, MP_ALL_COLUMNS, .take_row = take_stream},
+        {MP_TABLE_context_info, MP_ALL_COLUMNS, .take_row = take_context},
+        {MP_TABLE_stream_info, MP_ALL_COLUMNS, .take_row = take_priority},
+    };
     const struct reading reading = {
         .trace = rows->trace,
         .what = "the definitions",
         .context = rows,
-        .select = select_definitions,
-        .take = take_definitions,
-        .quality = &rows->quality,
+        READING_TABLES(tables),
         .definitions = &rows->definitions,
+        .kept = DEFINITIONS_ALL,
+        .shapes = &rows->shapes,
+        .ranges = &rows->ranges,
+        .quality = &rows->quality,
     };
     size_t limit = definitions_limit(rows->trace);
 

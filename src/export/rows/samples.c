@@ -12,8 +12,6 @@
 
 #include "base/poison.h"
 
-#define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
-
 struct counter {
     const char *name; /* NULL: not defined */
     uint64_t device, source;
@@ -35,20 +33,22 @@ struct pass {
     struct dense counters; /* of struct counter */
 };
 
-static enum mp_status take_counter(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_counter(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t unit = CELL(counter, unit), step = CELL(counter, step);
-    const char *name = definitions_text(&pass->rows->definitions, CELL(counter, name));
-    enum mp_status status = dense_reach(&pass->counters, CELL(counter, id));
+    const struct mp_counter_columns columns = mp_counter_columns(batch->columns);
+    struct pass *pass = context;
+    uint64_t unit = columns.unit[row], step = columns.step[row];
+    const char *name = definitions_text(&pass->rows->definitions, columns.name[row]);
+    enum mp_status status = dense_reach(&pass->counters, columns.id[row]);
     struct counter *counter;
 
     if (status || !name || strlen(name) > EXPORT_COUNTER_BYTES ||
         !utf8_is_valid(name, strlen(name)))
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    counter = dense_at(&pass->counters, CELL(counter, id));
+    counter = dense_at(&pass->counters, columns.id[row]);
     counter->name = name;
-    counter->device = CELL(counter, device);
-    counter->source = CELL(counter, source);
+    counter->device = columns.device[row];
+    counter->source = columns.source[row];
     counter->unit = unit <= METRIC_UNIT_CELSIUS ? (enum metric_unit)unit : METRIC_UNIT_NONE;
     memcpy(&counter->step, &step, sizeof step);
     return MP_OK;
@@ -95,9 +95,11 @@ static enum mp_status deliver(struct pass *pass, const struct export_sample *sam
     return MP_OK;
 }
 
-static enum mp_status take_sample(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_sample(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t id = CELL(sample, counter), end = CELL(sample, time), length = CELL(sample, length);
+    const struct mp_sample_columns columns = mp_sample_columns(batch->columns);
+    struct pass *pass = context;
+    uint64_t id = columns.counter[row], end = columns.time[row], length = columns.length[row];
     const struct counter *counter = dense_at(&pass->counters, id);
     struct export_sample sample;
 
@@ -109,27 +111,10 @@ static enum mp_status take_sample(struct pass *pass, const struct mp_batch *batc
                                     .unit = counter->unit,
                                     .start = end - length,
                                     .end = end,
-                                    .value = sampled_unpack(CELL(sample, value), counter->step)};
+                                    .value = sampled_unpack(columns.value[row], counter->step)};
     if (!isfinite(sample.value) || !has_device(pass, sample.device))
         return MP_OK;
     return deliver(pass, &sample, counter->source == SAMPLED_BY_NVML);
-}
-
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
-{
-    struct pass *pass = context;
-
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(batch->table->id == MP_TABLE_counter ? take_counter(pass, batch, row)
-                                                    : take_sample(pass, batch, row));
-    return MP_OK;
-}
-
-static void select_samples(struct mp_cursor *cursor, void *context)
-{
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample), UINT32_MAX);
 }
 
 /* ---- What is wanted ---- */
@@ -176,11 +161,12 @@ enum mp_status export_samples(const struct export_rows *rows, export_take_sample
                               void *context, struct mp_error *error)
 {
     struct pass pass = {.rows = rows, .take = take, .context = context};
-    const struct reading reading = {.trace = rows->trace,
-                                    .what = "the samples",
-                                    .context = &pass,
-                                    .select = select_samples,
-                                    .take = take_batch};
+    static const struct reading_table tables[] = {
+        {MP_TABLE_counter, MP_ALL_COLUMNS, .take_row = take_counter},
+        {MP_TABLE_sample, MP_ALL_COLUMNS, .take_row = take_sample},
+    };
+    const struct reading reading = {
+        .trace = rows->trace, .what = "the samples", .context = &pass, READING_TABLES(tables)};
     enum mp_status status;
     bool any;
 
