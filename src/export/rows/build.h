@@ -2,7 +2,7 @@
  *
  *     rows.c      opens a trace, goes through its batches, hands out rows
  *     definitions.c  the first pass: what rows refer to by number
- *     sources.c   which tables have rows, where their columns are, and what a row is called
+ *     sources.c   which tables have rows, and what a row is called
  *     lookup.c    texts, names of definitions, threads, and the places where work ran
  *     nvtx.c      from pushes and pops to ranges
  *     filter.c    devices, capture ranges
@@ -16,23 +16,15 @@
 #include "base/data/buffer.h"
 #include "base/data/map.h"
 #include "export/rows/rows.h"
+#include "profile/activity.h"
 #include "profile/nvtx/match.h"
 #include "profile/quality.h"
 #include "trace/codec/schema.h"
 
-#define EXPORT_NO_COLUMN 0xFF
-
 /* A table whose rows are exported. */
 struct export_source {
-    uint16_t table; /* enum mp_table_id */
-    uint8_t kind;   /* enum export_kind; of nvtx both kinds, see nvtx.c */
-    uint8_t start;  /* columns; all but the first can be EXPORT_NO_COLUMN */
-    uint8_t duration;
-    uint8_t correlation;
-    uint8_t stream; /* a row of `stream` */
-    uint8_t thread;
-    uint8_t node;
-    bool work;        /* the GPU's: it belongs to the capture range of its launch */
+    const struct activity_table *table;
+    uint8_t kind;     /* enum export_kind; of nvtx both kinds, see nvtx.c */
     uint8_t activity; /* enum deps_kind; DEPS_KINDS: none */
     /* Fills in name and raw_name. */
     enum mp_status (*describe)(struct export_rows *rows, struct export_row *row);

@@ -18,17 +18,14 @@
 static bool has(const struct capture_range *range, const struct export_source *source,
                 const struct export_row *row)
 {
-    return source->work || source->kind == EXPORT_METRIC
-               ? range_has_work(range, row->correlation, row->start)
-               : range_has_call(range, row->start);
+    return source->table->by_launch ? range_has_work(range, row->correlation, row->start)
+                                    : range_has_call(range, row->start);
 }
 
 static bool has_begun(const struct capture_range *range, const struct export_source *source,
                       const struct export_row *row)
 {
-    bool by_launch = source->work || source->kind == EXPORT_METRIC;
-
-    return by_launch && row->correlation && range->begin_correlation
+    return source->table->by_launch && row->correlation && range->begin_correlation
                ? range->begin_correlation <= row->correlation
                : range->begin_time <= row->start;
 }
@@ -88,13 +85,13 @@ bool export_filter_device(const struct export_rows *rows, const struct export_so
 
     if (!rows->by_device)
         return true;
-    if (source->stream != EXPORT_NO_COLUMN)
+    if (source->table->stream)
         return row->place && is_chosen(rows, row->place->device);
-    if (source->table == MP_TABLE_memory)
+    if (source->table->table == MP_TABLE_memory)
         return is_chosen(rows, export_row_memory(row).device);
-    if (source->table == MP_TABLE_pool)
+    if (source->table->table == MP_TABLE_pool)
         return is_chosen(rows, export_row_pool(row).device);
-    if (source->table == MP_TABLE_unified)
+    if (source->table->table == MP_TABLE_unified)
         return is_chosen(rows, unified.source) || is_chosen(rows, unified.target);
     launched = row->correlation ? mp_map_get(&rows->launched, row->correlation) : MP_MAP_ABSENT;
     if (launched != MP_MAP_ABSENT)
@@ -131,20 +128,6 @@ static enum mp_status complain_of_device(const struct export_rows *rows, uint64_
                         device, *text ? text : "none");
 }
 
-/* Reads the work: which launches were for a chosen device. */
-static void select_work(struct mp_cursor *cursor, void *context)
-{
-    size_t count;
-    const struct export_source *sources = export_sources(&count);
-
-    (void)context;
-    for (size_t i = 0; i < count; i++) {
-        if (sources[i].work)
-            mp_cursor_select(cursor, mp_table_by_id(sources[i].table),
-                             1u << sources[i].stream | 1u << sources[i].correlation);
-    }
-}
-
 static enum mp_status note_launch(struct export_rows *rows, uint64_t correlation, uint64_t row)
 {
     const struct definition_stream *stream = dense_at(&rows->definitions.streams, row);
@@ -158,57 +141,63 @@ static enum mp_status note_launch(struct export_rows *rows, uint64_t correlation
 
 static enum mp_status take_work(void *context, const struct mp_batch *batch)
 {
+    const struct activity_table *table = activity_of(batch->table->id);
+    const uint64_t *streams = activity_column(batch->columns, table->stream);
+    const uint64_t *correlations = activity_column(batch->columns, table->correlation);
+
+    for (uint32_t row = 0; row < batch->rows; row++)
+        MP_TRY(note_launch(context, correlations[row], streams[row]));
+    return MP_OK;
+}
+
+/* Finds out which launches were for a chosen device. */
+static enum mp_status read_work(struct export_rows *rows, struct mp_error *error)
+{
+    struct reading_table tables[ACTIVITY_KINDS];
+    struct reading reading = {
+        .trace = rows->trace, .what = "the launches", .context = rows, .tables = tables};
     size_t count;
     const struct export_source *sources = export_sources(&count);
 
     for (size_t i = 0; i < count; i++) {
-        if (sources[i].table != batch->table->id)
-            continue;
-        for (uint32_t row = 0; row < batch->rows; row++)
-            MP_TRY(note_launch(context, batch->columns[sources[i].correlation][row],
-                               batch->columns[sources[i].stream][row]));
+        const struct activity_table *table = sources[i].table;
+
+        if (table->by_launch && sources[i].activity != DEPS_KINDS)
+            tables[reading.table_count++] = (struct reading_table){
+                table->table, activity_mask(table->stream) | activity_mask(table->correlation),
+                .take = take_work};
     }
-    return MP_OK;
+    return reading_run(&reading, error);
 }
 
-/* Reads the calls: which threads made these launches. */
-static void select_calls(struct mp_cursor *cursor, void *context)
+static enum mp_status take_call(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    (void)context;
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
-                     MP_COLUMN_MASK(call, thread) | MP_COLUMN_MASK(call, correlation));
-}
-
-static enum mp_status take_calls(void *context, const struct mp_batch *batch)
-{
+    const struct mp_call_columns call = mp_call_columns(batch->columns);
     struct export_rows *rows = context;
+    struct export_lane *lane;
 
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t correlation = batch->columns[MP_COLUMN_call_correlation][row];
-        struct export_lane *lane;
-
-        if (!correlation || mp_map_get(&rows->launched, correlation) != true)
-            continue;
-        MP_TRY(export_thread(rows, batch->columns[MP_COLUMN_call_thread][row], &lane));
-        if (lane)
-            lane->wanted = true;
-    }
+    if (!call.correlation[row] || mp_map_get(&rows->launched, call.correlation[row]) != true)
+        return MP_OK;
+    MP_TRY(export_thread(rows, call.thread[row], &lane));
+    if (lane)
+        lane->wanted = true;
     return MP_OK;
+}
+
+/* Finds out which threads made these launches. */
+static enum mp_status read_calls(struct export_rows *rows, struct mp_error *error)
+{
+    static const struct reading_table tables[] = {
+        {MP_TABLE_call, MP_MASK(call, thread, correlation), .take_row = take_call},
+    };
+    const struct reading reading = {
+        .trace = rows->trace, .what = "the calls", .context = rows, READING_TABLES(tables)};
+
+    return reading_run(&reading, error);
 }
 
 enum mp_status export_filter_load(struct export_rows *rows, struct mp_error *error)
 {
-    const struct reading work = {.trace = rows->trace,
-                                 .what = "the launches",
-                                 .context = rows,
-                                 .select = select_work,
-                                 .take = take_work};
-    const struct reading calls = {.trace = rows->trace,
-                                  .what = "the calls",
-                                  .context = rows,
-                                  .select = select_calls,
-                                  .take = take_calls};
-
     rows->by_device = rows->options.devices != 0;
     if (!rows->by_device)
         return MP_OK;
@@ -216,6 +205,6 @@ enum mp_status export_filter_load(struct export_rows *rows, struct mp_error *err
         if (is_chosen(rows, i) && !is_known(rows, i))
             return complain_of_device(rows, i, error);
     }
-    MP_TRY(reading_run(&work, error));
-    return reading_run(&calls, error);
+    MP_TRY(read_work(rows, error));
+    return read_calls(rows, error);
 }

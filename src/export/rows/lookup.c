@@ -58,7 +58,7 @@ static enum mp_status name_shape(struct export_rows *rows, uint64_t shape, struc
 
     memo->undefined = !name;
     if (!name)
-        name = "[unnamed kernel]";
+        name = ACTIVITY_UNNAMED_KERNEL;
     if (!raw)
         raw = name;
     MP_TRY(put(rows, raw, strlen(raw), &memo->raw));
@@ -72,7 +72,7 @@ static enum mp_status name_function(struct export_rows *rows, uint64_t function,
 
     memo->undefined = !name;
     if (!name)
-        name = "[unnamed call]";
+        name = ACTIVITY_UNNAMED_CALL;
     MP_TRY(put(rows, name, strlen(name), &memo->raw));
     return put(rows, name, names_api_length(name), &memo->name);
 }

@@ -17,7 +17,7 @@ static bool is_chosen(const struct export_rows *rows, const struct export_source
 {
     unsigned kinds = 1u << source->kind;
 
-    if (source->table == MP_TABLE_nvtx)
+    if (source->table->table == MP_TABLE_nvtx)
         kinds |= 1u << EXPORT_MARK;
     return !rows->options.kinds || rows->options.kinds & kinds;
 }
@@ -31,7 +31,7 @@ static enum mp_status open_cursor(struct export_rows *rows, struct mp_error *err
     reading_select_nothing(rows->cursor);
     for (size_t i = 0; i < count; i++) {
         if (is_chosen(rows, &sources[i]))
-            mp_cursor_select(rows->cursor, mp_table_by_id(sources[i].table), UINT32_MAX);
+            mp_cursor_select(rows->cursor, mp_table_by_id(sources[i].table->table), UINT32_MAX);
     }
     return MP_OK;
 }
@@ -98,9 +98,9 @@ void export_rows_close(struct export_rows *rows)
 
 /* ---- Rows ---- */
 
-static uint64_t cell(const struct export_row *row, uint8_t column)
+static uint64_t cell(const struct export_row *row, unsigned column)
 {
-    return column == EXPORT_NO_COLUMN ? 0 : row->columns[column][row->index];
+    return activity_value(row->columns, column, row->index);
 }
 
 static bool times_are_good(struct export_rows *rows, const struct export_row *row)
@@ -121,12 +121,12 @@ static enum mp_status find_lane(struct export_rows *rows, struct export_row *row
     const struct export_source *source = rows->source;
 
     *lane = NULL;
-    if (source->thread != EXPORT_NO_COLUMN && cell(row, source->thread)) {
-        MP_TRY(export_thread(rows, cell(row, source->thread), lane));
+    if (source->table->thread && cell(row, source->table->thread)) {
+        MP_TRY(export_thread(rows, cell(row, source->table->thread), lane));
         row->thread = *lane ? (*lane)->thread : NULL;
     }
-    if (source->stream != EXPORT_NO_COLUMN) {
-        MP_TRY(export_stream(rows, cell(row, source->stream), lane));
+    if (source->table->stream) {
+        MP_TRY(export_stream(rows, cell(row, source->table->stream), lane));
         row->place = *lane ? (*lane)->place : NULL;
     }
     return MP_OK;
@@ -134,7 +134,7 @@ static enum mp_status find_lane(struct export_rows *rows, struct export_row *row
 
 static void find_node(const struct export_rows *rows, struct export_row *row)
 {
-    uint64_t node = cell(row, rows->source->node);
+    uint64_t node = cell(row, rows->source->table->node);
     const struct definition_node *found = node ? dense_at(&rows->definitions.nodes, node) : NULL;
 
     if (!found || !found->defined)
@@ -152,7 +152,7 @@ static enum mp_status finish_row(struct export_rows *rows, struct export_row *ro
     *wanted = !rows->options.kinds || rows->options.kinds >> row->kind & 1;
     if (!*wanted)
         return MP_OK;
-    row->correlation = cell(row, source->correlation);
+    row->correlation = cell(row, source->table->correlation);
     *wanted = export_filter_range(rows, source, row) && times_are_good(rows, row);
     if (!*wanted)
         return MP_OK;
@@ -172,10 +172,10 @@ static enum mp_status take_row(struct export_rows *rows, uint32_t index, struct 
                                .activity = DEPS_NONE,
                                .columns = (const uint64_t *const *)rows->batch.columns,
                                .index = index};
-    row->start = cell(row, rows->source->start);
-    row->duration = cell(row, rows->source->duration);
+    row->start = cell(row, rows->source->table->start);
+    row->duration = cell(row, rows->source->table->duration);
     *wanted = true;
-    if (rows->source->table == MP_TABLE_nvtx)
+    if (rows->source->table->table == MP_TABLE_nvtx)
         MP_TRY(export_nvtx_take(rows, row, wanted));
     return *wanted ? finish_row(rows, row, wanted) : MP_OK;
 }
@@ -186,7 +186,7 @@ static const struct export_source *find_source(unsigned table)
     const struct export_source *sources = export_sources(&count);
 
     for (size_t i = 0; i < count; i++) {
-        if (sources[i].table == table)
+        if (sources[i].table->table == table)
             return &sources[i];
     }
     return NULL;

@@ -1,4 +1,6 @@
-/* Which tables have rows to export, as data: their kind, their columns, and what names them. */
+/* Which tables have rows to export, as data: their kinds, and what names a row. profile/activity.h
+ * has their columns.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,24 +61,16 @@ static enum mp_status describe_kernel(struct export_rows *rows, struct export_ro
     return export_text_name(rows, EXPORT_MEMO_SHAPE, kernel.shape, row);
 }
 
-static enum mp_status describe_copy(struct export_rows *rows, struct export_row *row)
+/* Copies, sets and graphs are called as summary calls them. */
+static enum mp_status describe_by_table(struct export_rows *rows, struct export_row *row)
 {
+    const struct activity_table *table = rows->source->table;
+    uint64_t id = activity_value(row->columns, table->id, row->index);
     char name[NAMES_BYTES];
 
-    return use(rows, row, names_copy(export_row_copy(row).kind, name, sizeof name));
-}
-
-static enum mp_status describe_set(struct export_rows *rows, struct export_row *row)
-{
-    return use(rows, row, "[CUDA memset]");
-}
-
-static enum mp_status describe_graph(struct export_rows *rows, struct export_row *row)
-{
-    char name[NAMES_BYTES];
-
-    row->graph = export_row_graph(row).graph;
-    return use(rows, row, names_graph(row->graph, name, sizeof name));
+    if (row->kind == EXPORT_GRAPH)
+        row->graph = id;
+    return use(rows, row, table->name(&rows->definitions, rows->options.style, id, name));
 }
 
 static enum mp_status describe_host_function(struct export_rows *rows, struct export_row *row)
@@ -111,23 +105,9 @@ static enum mp_status describe_pool(struct export_rows *rows, struct export_row 
     return use_value(rows, row, "pool_operation", export_row_pool(row).operation);
 }
 
-/* The names are nvprof's. */
 static enum mp_status describe_unified(struct export_rows *rows, struct export_row *row)
 {
-    static const char *const names[] = {
-        [MP_unified_kind_unknown] = "[Unified Memory]",
-        [MP_unified_kind_bytes_HtoD] = "[Unified Memory Memcpy HtoD]",
-        [MP_unified_kind_bytes_DtoH] = "[Unified Memory Memcpy DtoH]",
-        [MP_unified_kind_cpu_page_fault] = "[Unified Memory CPU page faults]",
-        [MP_unified_kind_gpu_page_fault] = "[Unified Memory GPU page faults]",
-        [MP_unified_kind_thrashing] = "[Unified Memory thrashing]",
-        [MP_unified_kind_throttling] = "[Unified Memory throttling]",
-        [MP_unified_kind_remote_map] = "[Unified Memory remote map]",
-        [MP_unified_kind_bytes_DtoD] = "[Unified Memory Memcpy DtoD]",
-    };
-    uint64_t kind = export_row_unified(row).kind;
-
-    return use(rows, row, names[kind < sizeof names / sizeof *names ? kind : 0]);
+    return use(rows, row, activity_unified(export_row_unified(row).kind));
 }
 
 static enum mp_status describe_overhead(struct export_rows *rows, struct export_row *row)
@@ -144,48 +124,32 @@ static enum mp_status describe_collective(struct export_rows *rows, struct expor
 {
     MP_TRY(export_rows_string(rows, export_row_collective(row).function, &row->name));
     row->raw_name = row->name;
-    return row->name.text ? MP_OK : use(rows, row, "[unnamed call]");
+    return row->name.text ? MP_OK : use(rows, row, ACTIVITY_UNNAMED_CALL);
 }
 
 /* ---- The tables ---- */
 
-#define C(table, column) MP_COLUMN_##table##_##column
-#define NO               EXPORT_NO_COLUMN
+#define SOURCE(kind, deps, describe)                                                               \
+    {                                                                                              \
+        &activity_tables[ACTIVITY_##kind], EXPORT_##kind, deps, describe                           \
+    }
 
 static const struct export_source sources[] = {
-    {MP_TABLE_kernel, EXPORT_KERNEL, C(kernel, start), C(kernel, duration), C(kernel, correlation),
-     C(kernel, stream), NO, C(kernel, node), true, DEPS_KERNEL, describe_kernel},
-    {MP_TABLE_copy, EXPORT_COPY, C(copy, start), C(copy, duration), C(copy, correlation),
-     C(copy, stream), NO, C(copy, node), true, DEPS_COPY, describe_copy},
-    {MP_TABLE_set, EXPORT_SET, C(set, start), C(set, duration), C(set, correlation), C(set, stream),
-     NO, C(set, node), true, DEPS_SET, describe_set},
-    {MP_TABLE_graph, EXPORT_GRAPH, C(graph, start), C(graph, duration), C(graph, correlation),
-     C(graph, stream), NO, NO, true, DEPS_GRAPH, describe_graph},
-    {MP_TABLE_host_function, EXPORT_HOST_FUNCTION, C(host_function, start),
-     C(host_function, duration), C(host_function, correlation), C(host_function, stream),
-     C(host_function, thread), C(host_function, node), true, DEPS_HOST_FUNCTION,
-     describe_host_function},
-    {MP_TABLE_call, EXPORT_CALL, C(call, start), C(call, duration), C(call, correlation), NO,
-     C(call, thread), NO, false, DEPS_CALL, describe_call},
-    {MP_TABLE_sync, EXPORT_SYNC, C(sync, start), C(sync, duration), C(sync, correlation), NO,
-     C(sync, thread), NO, false, DEPS_KINDS, describe_sync},
-    {MP_TABLE_wait, EXPORT_WAIT, C(wait, start), C(wait, duration), NO, NO, C(wait, thread), NO,
-     false, DEPS_WAIT, describe_wait},
-    {MP_TABLE_nvtx, EXPORT_RANGE, C(nvtx, time), NO, NO, NO, C(nvtx, thread), NO, false, DEPS_KINDS,
-     export_nvtx_describe},
-    {MP_TABLE_memory, EXPORT_MEMORY, C(memory, time), NO, C(memory, correlation), NO,
-     C(memory, thread), NO, false, DEPS_KINDS, describe_memory},
-    {MP_TABLE_pool, EXPORT_POOL, C(pool, time), NO, C(pool, correlation), NO, NO, NO, false,
-     DEPS_KINDS, describe_pool},
-    {MP_TABLE_unified, EXPORT_UNIFIED, C(unified, start), C(unified, duration), NO, NO, NO, NO,
-     false, DEPS_KINDS, describe_unified},
-    {MP_TABLE_overhead, EXPORT_OVERHEAD, C(overhead, start), C(overhead, duration),
-     C(overhead, correlation), NO, C(overhead, thread), NO, false, DEPS_KINDS, describe_overhead},
-    {MP_TABLE_collective, EXPORT_COLLECTIVE, C(collective, start), C(collective, duration),
-     C(collective, correlation), NO, C(collective, thread), NO, false, DEPS_KINDS,
-     describe_collective},
-    {MP_TABLE_metric_value, EXPORT_METRIC, C(metric_value, time), NO, C(metric_value, correlation),
-     C(metric_value, stream), NO, NO, false, DEPS_KINDS, describe_metric},
+    SOURCE(KERNEL, DEPS_KERNEL, describe_kernel),
+    SOURCE(COPY, DEPS_COPY, describe_by_table),
+    SOURCE(SET, DEPS_SET, describe_by_table),
+    SOURCE(GRAPH, DEPS_GRAPH, describe_by_table),
+    SOURCE(HOST_FUNCTION, DEPS_HOST_FUNCTION, describe_host_function),
+    SOURCE(CALL, DEPS_CALL, describe_call),
+    SOURCE(SYNC, DEPS_KINDS, describe_sync),
+    SOURCE(WAIT, DEPS_WAIT, describe_wait),
+    {&activity_tables[ACTIVITY_NVTX], EXPORT_RANGE, DEPS_KINDS, export_nvtx_describe},
+    SOURCE(MEMORY, DEPS_KINDS, describe_memory),
+    SOURCE(POOL, DEPS_KINDS, describe_pool),
+    SOURCE(UNIFIED, DEPS_KINDS, describe_unified),
+    SOURCE(OVERHEAD, DEPS_KINDS, describe_overhead),
+    SOURCE(COLLECTIVE, DEPS_KINDS, describe_collective),
+    SOURCE(METRIC, DEPS_KINDS, describe_metric),
 };
 
 const struct export_source *export_sources(size_t *count)
