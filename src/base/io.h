@@ -1,16 +1,21 @@
-/* System calls on files that finish what they begin: interrupted and short calls are continued.
+/* Files: system calls that finish what they begin, file names with nvprof's placeholders, and the
+ * user's file of what recording costs.
  *
- * error->text gives the operating system's reason ("cannot write: No space left on device"). If a
- * function does not know the path, its caller adds the path. Any thread.
+ * Interrupted and short calls are continued. error->text gives the operating system's reason
+ * ("cannot write: No space left on device"). If a function does not know the path, its caller adds
+ * the path. Any thread.
  */
 #ifndef MP_BASE_IO_H
 #define MP_BASE_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/status.h"
+
+/* ---- Reading, writing, creating ---- */
 
 /* Writes all bytes at the file's position. After MP_ERR_IO a part of them may be written, and errno
  * says why. */
@@ -62,5 +67,56 @@ uint64_t mp_data_bytes(int fd, uint64_t bytes);
 /* Opens a regular file for reading, close-on-exec, with its size in *bytes. The error says so if
  * the path is a folder or another kind of file. *fd is the caller's to close. */
 enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct mp_error *error);
+
+/* ---- Names with placeholders ----
+ *
+ * File names with nvprof's placeholders:
+ *
+ *     %p        process id
+ *     %h        host name
+ *     %q{NAME}  environment variable NAME
+ *     %r        rank of the process as the usual launchers set it; 0 without a launcher
+ *     %%        a percent sign
+ *
+ * Anything else behind a % is an error.
+ */
+
+/* Whether `pattern` is well formed, whatever the environment holds: MP_OK or MP_ERR_ARGUMENT. */
+enum mp_status mp_pattern_check(const char *pattern, struct mp_error *error);
+
+/* Whether `pattern`, which is well formed, has a %p. */
+bool mp_pattern_has_pid(const char *pattern);
+
+/* Writes `pattern` with its placeholders filled in to `buffer`, NUL-terminated. MP_ERR_ARGUMENT for
+ * a malformed pattern or a variable that is not set, MP_ERR_LIMIT when `size` is too small;
+ * `buffer` then holds an empty string. Reads the environment with secure_getenv. */
+enum mp_status mp_pattern_expand(const char *pattern, char *buffer, size_t size,
+                                 struct mp_error *error);
+
+/* If a trace's name is taken, the trace gets the first free number from 1 to this one; after exec,
+ * which keeps the process id, from 2. */
+#define MP_PATTERN_LAST_NUMBER 9999u
+
+/* Writes `path` with a number to `buffer`: "a.mpt" becomes "a.2.mpt", any other "a" becomes "a.2".
+ * False when `size` is too small. */
+bool mp_pattern_number(const char *path, unsigned number, char *buffer, size_t size);
+
+/* ---- The user's file of what recording costs ----
+ *
+ * `miniprof calibrate` writes it (profile/costs/costs.h has its form). The recorder copies it into
+ * each trace, and reports read it. The file is never read for a privileged process: then
+ * secure_getenv finds no folder.
+ */
+
+#define MP_COSTS_BYTES 16384u /* of its text, at most */
+
+/* $XDG_CACHE_HOME/miniprof/recording-costs, else $HOME/.cache/miniprof/recording-costs. A variable
+ * that holds no absolute path is as if it were not set. False: neither is set, or the path is too
+ * long. */
+bool mp_costs_path(char *path, size_t size);
+
+/* The text of the file with a NUL. False if there is none, if it is longer than MP_COSTS_BYTES, or
+ * if it has bytes other than printable ASCII and line breaks. Any thread. */
+bool mp_costs_read(char text[MP_COSTS_BYTES + 1]);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/costs_file.h"
-#include "base/text/json_write.h"
+#include "base/io.h"
+#include "base/text/json.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "calibrate/calibrate.h"

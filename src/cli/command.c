@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/data/memory_file.h"
+#include "base/data/storage.h"
 #include "base/text/foreign.h"
 #include "cli/progress.h"
 #include "cli/screen.h"

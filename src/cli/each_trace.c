@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "cli/command.h"
 #include "cli/report_streams.h"
 #include "cli/trace_args.h"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 
 #include "base/poison.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/nearest.h"
 #include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/view_options.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "cli/command.h"
 #include "cli/endings.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
 #include "cli/size.h"

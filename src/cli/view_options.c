@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text/foreign.h"
-#include "base/text/nearest.h"
+#include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/hold.h"
 #include "cli/progress.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/settings/time_limits.h"
-#include "base/text/nearest.h"
+#include "base/settings/config.h"
+#include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/program.h"
 #include "cli/view_options.h"

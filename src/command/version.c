@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <zstd.h>
 
-#include "base/cupti_range.h"
+#include "base/settings/config.h"
 #include "export/gzip.h"
 #include "export/nvvp/nvvp.h"
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/nearest.h"
 #include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/report_options.h"

@@ -22,8 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/buffer.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "base/text/foreign.h"
 #include "export/format.h"

@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "base/status.h"
 #include "base/text/foreign.h"
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "export/format.h"
 #include "trace/codec/schema.h"
 

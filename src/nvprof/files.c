@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "base/text/strings.h"
 #include "export/nvvp/nvvp.h"

@@ -6,9 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/metrics/table.h"
-#include "base/settings/device_list.h"
-#include "base/settings/kernel_filter.h"
+#include "base/metrics/metrics.h"
+#include "base/settings/forms.h"
 #include "base/text/strings.h"
 #include "nvprof/pattern.h"
 

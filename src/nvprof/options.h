@@ -25,7 +25,7 @@ enum nvprof_kind {
     NVPROF_LOG,     /* the same, or %1 or %2 alone */
     NVPROF_NAMING,  /* the same and %i */
     NVPROF_DEVICES, /* all or ordinals */
-    NVPROF_KERNELS, /* kernel_filter.h */
+    NVPROF_KERNELS, /* forms.h */
     NVPROF_METRICS, /* names: struct nvprof_metrics */
     NVPROF_EVENTS,  /* the same; `all` is all events */
     NVPROF_FILES    /* struct option_texts: as often as it is given */

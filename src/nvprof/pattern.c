@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/pattern.h"
+#include "base/io.h"
 #include "base/text/strings.h"
 
 #include "base/poison.h"

@@ -1,6 +1,6 @@
 /* nvprof's names with placeholders, filled in for a process other than this one.
  *
- *     %p %h %q{NAME} %%   as in base/text/pattern.h
+ *     %p %h %q{NAME} %%   as in base/io.h
  *     %i                  number of a context or stream: only in their names
  */
 #ifndef MP_NVPROF_PATTERN_H

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/data/varint.h"
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "profile/reading.h"
 #include "reports/advise/advise.h"
 #include "reports/advise/print.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/memory_file.h"
-#include "base/text/json_write.h"
+#include "base/data/storage.h"
+#include "base/text/json.h"
 #include "page/page.h"
 
 #include "base/poison.h"

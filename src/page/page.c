@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/frame.h"
-#include "base/data/memory_file.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "base/text/foreign.h"
 

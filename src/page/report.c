@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "page/documents.h"
 #include "page/page.h"
 #include "reports/common/quality.h"

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "base/data/varint.h"
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 
 #include "base/poison.h"
 

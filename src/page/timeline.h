@@ -30,7 +30,7 @@
 
 #include <stdio.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "page/timeline/timeline.h"
 
 #define HTML_REASON         0x0f

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/text/strings.h"
 #include "trace/codec/schema.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/text/units.h"
 #include "profile/identity.h"
 

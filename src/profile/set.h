@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/data/arena.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 
 /* ---- Copies ----

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/text/pattern.h"
+#include "base/io.h"
 #include "cli/command.h"
 #include "cli/program.h"
 #include "cli/view_options.h"

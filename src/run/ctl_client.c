@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "base/text/strings.h"
 #include "cli/command.h"
 

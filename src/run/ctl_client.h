@@ -1,11 +1,11 @@
-/* Sends requests to the recorder inside a process: the client's end of base/ctl_address.h. */
+/* Sends requests to the recorder inside a process: the client's end of base/process.h. */
 #ifndef MP_RUN_CTL_CLIENT_H
 #define MP_RUN_CTL_CLIENT_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/ctl_address.h"
+#include "base/process.h"
 
 /* The process id that a command line gives, or 0 after a complaint in the name of `command`. */
 pid_t ctl_parse_pid(const char *command, const char *text);

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/settings/device_list.h"
+#include "base/settings/forms.h"
 #include "cli/scratch.h"
 #include "nvprof/nvprof.h"
 #include "reports/metrics/metrics.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/metrics/table.h"
+#include "base/metrics/metrics.h"
 #include "base/text/strings.h"
 #include "cli/command.h"
 

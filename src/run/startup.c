@@ -13,9 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/costs_file.h"
-#include "base/data/frame.h"
 #include "base/data/hash.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 
 #include "base/poison.h"

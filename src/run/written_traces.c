@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/reserve.h"
-#include "base/text/pattern.h"
+#include "base/data/storage.h"
+#include "base/io.h"
 #include "base/text/strings.h"
 
 #include "base/poison.h"

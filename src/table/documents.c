@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 
 #include "base/poison.h"
 

@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "base/text/units.h"
 #include "table/column.h"
 #include "table/documents.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text/foreign.h"
-#include "base/text/utf8.h"
+#include "base/text/strings.h"
 #include "table/inside.h"
 
 #include "base/poison.h"

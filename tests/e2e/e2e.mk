@@ -23,7 +23,7 @@ $(BUILD)/tests/e2e/steps $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/steps
 	$(OBJ)/tests/e2e/steps/graphs.o $(OBJ)/tests/gpu/threads_cpu.o
 $(addprefix $(BUILD)/tests/e2e/,steps steps_setuid life): $(OBJ)/tests/e2e/steps/sandbox.o
 $(addprefix $(BUILD)/tests/e2e/,steps steps_setuid life crash): \
-	$(OBJ)/tests/e2e/steps/awaits.o $(OBJ)/src/base/ctl_address.o
+	$(OBJ)/tests/e2e/steps/awaits.o $(OBJ)/src/base/process.o
 
 $(BUILD)/tests/e2e/%: $(OBJ)/tests/e2e/programs/%.o $(SAMPLES_OBJ)/common.o $(CUDA_STUB)
 	@mkdir -p $(@D)

@@ -18,7 +18,7 @@
 
 #include "target.h"
 
-#include "base/ctl_address.h"
+#include "base/process.h"
 #include "record/core/clock.h"
 #include "record/process/recorder.h"
 

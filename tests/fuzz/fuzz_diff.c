@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/text/foreign.h"
-#include "base/text/json_read.h"
+#include "base/text/json.h"
 #include "page/diff.h"
 #include "page/page.h"
 #include "reports/diff/diff.h"

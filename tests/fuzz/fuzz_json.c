@@ -8,9 +8,8 @@
 #include "target.h"
 
 #include "base/text/foreign.h"
-#include "base/text/json_read.h"
-#include "base/text/json_write.h"
-#include "base/text/utf8.h"
+#include "base/text/json.h"
+#include "base/text/strings.h"
 #include "reports/layers/trt_layer.h"
 
 /* ---- Value by value ---- */

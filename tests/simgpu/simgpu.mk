@@ -127,7 +127,7 @@ $(SIMGPU_OUT)/libcupti.so: $(SIMGPU_OUT)/$(SIMGPU_CUPTI)
 $(SIMGPU_OUT)/libnccl.so.2: $(SIMGPU_NCCL_OBJS) $(SIMGPU_OUT)/libcuda.so.1
 	$(LINK) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lpthread -ldl
 
-# The versions that they claim, as the costs of recording name them (base/costs_file.h).
+# The versions that they claim, as the costs of recording name them (base/io.h).
 $(SIMGPU_OUT)/versions: $(call simgpu_header,cuda.h) $(call simgpu_header,cupti_version.h) \
 		$(BUILD)/flags
 	@mkdir -p $(@D)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "trace/write/writer.h"
 
 #include <miniprof/trace.h>

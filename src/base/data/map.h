@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/data/arena.h"
+#include "base/data/storage.h"
 #include "base/status.h"
+
+/* ---- Numbers to numbers ---- */
 
 /* What mp_map_get answers for a key that is not there. It cannot be stored as a value. */
 #define MP_MAP_ABSENT UINT32_MAX
@@ -41,6 +43,8 @@ void mp_map_translate(struct mp_map *map, const uint32_t *values);
 void mp_map_clear(struct mp_map *map);
 
 void mp_map_free(struct mp_map *map);
+
+/* ---- Bytes to ids ---- */
 
 struct mp_intern_entry;
 

@@ -1,7 +1,7 @@
 /* What nvprof's metrics and events are called in words: one list for each kind, in the order of
  * their entries.
  */
-#include "base/metrics/table.h"
+#include "base/metrics/metrics.h"
 
 #include "base/poison.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text/nearest.h"
 #include "base/text/strings.h"
 
 #include "base/poison.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/metrics/table.h"
+#include "base/metrics/metrics.h"
 
 /* Who measures; the values of the enumeration counter_source of trace/codec/enums.def. */
 enum sampled_by { SAMPLED_BY_NOBODY, SAMPLED_BY_CUPTI, SAMPLED_BY_GPM, SAMPLED_BY_NVML };

@@ -4,19 +4,15 @@
 #include "base/settings/config.h"
 
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/settings/range_name.h"
-#include "base/settings/sample.h"
-#include "base/settings/schedule.h"
-#include "base/settings/share.h"
-#include "base/settings/time_limits.h"
-#include "base/text/duration.h"
-#include "base/text/pattern.h"
+#include "base/io.h"
+#include "base/settings/forms.h"
 #include "base/text/strings.h"
 
 #include "base/poison.h"
@@ -467,4 +463,58 @@ bool mp_config_begins_at_once(const struct mp_config *config)
 bool mp_config_waits(const struct mp_config *config)
 {
     return !mp_config_begins_at_once(config) || *config->schedule || config->delay;
+}
+
+/* ---- Time limits ----
+ *
+ * The time limits and their divisor. The divisor is one number for the whole process, since signal
+ * handlers and code without a recorder use limits too.
+ */
+
+static const uint64_t defaults[] = {
+#define TIME_LIMIT(name, ns, why) [MP_TIME_##name] = (ns),
+#include "base/settings/time_limits.def"
+};
+
+static _Atomic uint32_t divisor = 1;
+
+enum mp_status mp_time_limits_read(struct mp_error *error)
+{
+    const char *text = secure_getenv(MP_TIME_DIVISOR);
+    uint64_t number = 1;
+    bool valid = !text || !*text || mp_text_to_u64(text, 1, MP_TIME_DIVISOR_MAX, &number);
+
+    atomic_store_explicit(&divisor, valid ? (uint32_t)number : 1, memory_order_relaxed);
+    if (valid)
+        return MP_OK;
+    return mp_error_set(error, MP_ERR_ARGUMENT,
+                        MP_TIME_DIVISOR "='%.64s' is not valid: takes a number from 1 to %d", text,
+                        MP_TIME_DIVISOR_MAX);
+}
+
+uint64_t mp_time_limit_ns(enum mp_time_limit limit)
+{
+    uint64_t ns = defaults[limit] / atomic_load_explicit(&divisor, memory_order_relaxed);
+
+    return ns ? ns : 1;
+}
+
+int mp_time_limit_ms(enum mp_time_limit limit)
+{
+    uint64_t ms = mp_time_limit_ns(limit) / 1000000;
+
+    return ms ? (int)ms : 1;
+}
+
+struct timespec mp_time_limit_timespec(enum mp_time_limit limit)
+{
+    uint64_t ns = mp_time_limit_ns(limit);
+
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+                             .tv_nsec = (long)(ns % 1000000000u)};
+}
+
+double mp_time_limit_seconds(enum mp_time_limit limit)
+{
+    return (double)mp_time_limit_ns(limit) / 1e9;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -153,5 +154,46 @@ bool mp_config_begins_at_once(const struct mp_config *config);
 
 /* Whether recording starts later than CUDA does: it waits for a range, a step or a time. */
 bool mp_config_waits(const struct mp_config *config);
+
+/* ---- Time limits ----
+ *
+ * The time limits from the table in time_limits.def, and the one number that tests divide them by.
+ * With MINIPROF_TEST_TIME_DIVISOR=10 a test waits 9 ms for a write instead of 90. It is for tests
+ * only, so it is no setting: users do not find it in docs/environment.md or --help.
+ */
+
+#define MP_TIME_DIVISOR     "MINIPROF_TEST_TIME_DIVISOR"
+#define MP_TIME_DIVISOR_MAX 1000
+
+enum mp_time_limit {
+#define TIME_LIMIT(name, ns, why) MP_TIME_##name,
+#include "base/settings/time_limits.def"
+    MP_TIME_LIMITS
+};
+
+/* Takes the divisor from the environment: a number from 1 to MP_TIME_DIVISOR_MAX. Without the
+ * variable, or in a set-user-id program, it is 1. With any other value it is 1 too, and the answer
+ * is MP_ERR_ARGUMENT. Called once, before there are threads that wait; until then it is 1. */
+enum mp_status mp_time_limits_read(struct mp_error *error);
+
+/* The limit, divided; at least 1. All: any thread, also in signal handlers. */
+uint64_t mp_time_limit_ns(enum mp_time_limit limit);
+int mp_time_limit_ms(enum mp_time_limit limit);
+struct timespec mp_time_limit_timespec(enum mp_time_limit limit);
+
+/* The same in seconds, for messages. */
+double mp_time_limit_seconds(enum mp_time_limit limit);
+
+/* ---- Versions of CUPTI ----
+ *
+ * Which versions of CUPTI the recorder knows; `miniprof --version` prints the range.
+ */
+
+/* CUPTI_API_VERSION, and the CUDA release that it came with. */
+#define MP_CUPTI_MIN      18 /* the oldest that is supported */
+#define MP_CUPTI_MIN_CUDA "11.8"
+#define MP_CUPTI_NEWEST   130401 /* the newest whose faults record/cupti/quirks.def knows */
+
+#define MP_CUPTI_NEWEST_CUDA "13.4 Update 1"
 
 #endif

@@ -17,9 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/text/units.h"
 #include "cli/command.h"
 #include "cli/endings.h"

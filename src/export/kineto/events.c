@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/text/foreign.h"
-#include "base/text/utf8.h"
+#include "base/text/strings.h"
 
 #include "base/poison.h"
 

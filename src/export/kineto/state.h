@@ -6,11 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/data/arena.h"
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "base/status.h"
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "export/format.h"
 #include "export/rows/rows.h"
 #include "profile/dense.h"

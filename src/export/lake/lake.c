@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "export/lake/build.h"
 
 #include "base/poison.h"

@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "export/format.h"
 
 #define LAKE_MAX_NAME 127 /* bytes of a job's or host's name in the path; more are cut off */

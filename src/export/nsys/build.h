@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "export/format.h"
 #include "export/nsys/tables.def"
 #include "export/tables/tables.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/reading.h"
 
 #include "base/poison.h"

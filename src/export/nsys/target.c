@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/data/reserve.h"
-#include "base/text/utf8.h"
+#include "base/data/storage.h"
+#include "base/text/strings.h"
 #include "export/rows/rows.h"
 #include "profile/common/source_names.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/data/frame.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "export/nvvp/schema.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 
 #include "base/poison.h"
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "export/nvvp/schema.h"
 #include "export/tables/sqlite.h"

@@ -11,10 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "base/text/strings.h"
-#include "base/text/utf8.h"
 #include "export/nvvp/nvvp.h"
 #include "profile/definitions.h"
 

@@ -5,8 +5,8 @@
 
 #include <miniprof/trace.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "export/nvvp/schema.h"
 #include "export/tables/sqlite.h"
 #include "profile/dense.h"

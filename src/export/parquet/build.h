@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <zstd.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "export/parquet/parquet.h"
 
 /* ---- columns.c: cells ---- */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/data/varint.h"
-#include "base/text/utf8.h"
+#include "base/text/strings.h"
 
 #include "base/poison.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/definitions.h"
 #include "reports/kernels/occupancy.h"
 #include "trace/codec/schema.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/utf8.h"
+#include "base/text/strings.h"
 
 #include "base/poison.h"
 

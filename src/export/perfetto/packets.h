@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "export/perfetto/zip.h"
 #include "export/rows/rows.h"
 

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "base/data/hash.h"
-#include "base/data/memory_file.h"
-#include "base/data/reserve.h"
-#include "base/text/json_write.h"
+#include "base/data/storage.h"
+#include "base/text/json.h"
 
 #include "base/poison.h"
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 
 struct zip {

@@ -12,9 +12,8 @@
 #ifndef MP_EXPORT_ROWS_BUILD_H
 #define MP_EXPORT_ROWS_BUILD_H
 
-#include "base/data/arena.h"
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "export/rows/rows.h"
 #include "profile/activity.h"
 #include "profile/nvtx/match.h"

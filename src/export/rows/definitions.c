@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "export/rows/build.h"
 #include "profile/reading.h"
 

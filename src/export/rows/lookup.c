@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
-#include "base/text/utf8.h"
+#include "base/data/storage.h"
+#include "base/text/strings.h"
 #include "export/rows/build.h"
 
 #include "base/poison.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/arena.h"
-#include "base/text/utf8.h"
+#include "base/data/storage.h"
+#include "base/text/strings.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
 

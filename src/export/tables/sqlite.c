@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "export/tables/tables.h"
 
 #include "base/poison.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "export/parquet/parquet.h"
 

@@ -11,8 +11,8 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "profile/common/operators.h"
 #include "profile/stacks/call_stacks.h"
 

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

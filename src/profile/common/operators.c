@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
-#include "base/text/operator_name.h"
+#include "base/data/storage.h"
+#include "base/text/names.h"
 #include "profile/definitions.h"
 #include "profile/nvtx/open.h"
 #include "profile/reading.h"

@@ -1,5 +1,5 @@
 /* Which operator of a framework made a call: the innermost NVTX range of the thread that is one
- * (base/text/operator_name.h), when the call began. For nodes of graphs: when the node was made.
+ * (base/text/names.h), when the call began. For nodes of graphs: when the node was made.
  *
  * Memory: 24 bytes a call while it reads, 30 a call that has an operator.
  */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/kernel_name.h"
+#include "base/text/names.h"
 #include "base/text/strings.h"
 
 #include "base/poison.h"

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/costs_file.h"
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "base/text/strings.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/data/arena.h"
+#include "base/data/storage.h"
 
 #define NAMES_BYTES 64 /* enough for names_copy, names_graph and the like */
 

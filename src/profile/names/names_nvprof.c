@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "profile/names/names.h"
 
 #include "base/poison.h"

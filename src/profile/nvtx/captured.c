@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/data/map.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/definitions.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"

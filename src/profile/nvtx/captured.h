@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/data/arena.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "profile/dense.h"
 

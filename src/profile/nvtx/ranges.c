@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/data/map.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/text/foreign.h"
-#include "base/text/nearest.h"
+#include "base/text/strings.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

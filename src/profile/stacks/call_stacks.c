@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/reading.h"
 #include "profile/stacks/natives.h"
 #include "trace/codec/schema.h"

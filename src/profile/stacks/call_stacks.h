@@ -20,8 +20,8 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "profile/definitions.h"
 #include "profile/dense.h"
 

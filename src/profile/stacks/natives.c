@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text/plain_name.h"
+#include "base/text/names.h"
 #include "profile/names/names.h"
 
 #include "base/poison.h"

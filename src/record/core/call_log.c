@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/process_id.h"
+#include "base/process.h"
 
 #include "base/poison.h"
 

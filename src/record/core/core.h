@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/process_id.h"
+#include "base/process.h"
 #include "base/settings/config.h"
 #include "record/core/call_log.h"
 #include "record/core/thread.h"

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/process_id.h"
+#include "base/process.h"
 #include "record/core/sanitizer.h"
 
 #include "base/poison.h"

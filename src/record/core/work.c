@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 
 #include "base/poison.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 #include "record/counters/requested.h"
 

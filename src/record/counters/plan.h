@@ -5,7 +5,7 @@
  *     l2_load_bytes    ->   substitute: xbar2l1tex bytes     ...fadd_pred_on.sum
  *     nonsense         ->   unknown                          ...
  *
- * Each name becomes the first of its expressions (base/metrics/table.h) whose inputs CUPTI has on
+ * Each name becomes the first of its expressions (base/metrics/metrics.h) whose inputs CUPTI has on
  * this chip. The GPU counts the inputs of all expressions, each input once, in as many passes as
  * CUPTI says. The duration of the kernel is always among them, because CUPTI's activity records
  * have no times for profiled kernels (CUDA 13.0, H100).
@@ -15,7 +15,7 @@
 #ifndef MP_RECORD_METRICS_PLAN_H
 #define MP_RECORD_METRICS_PLAN_H
 
-#include "base/metrics/table.h"
+#include "base/metrics/metrics.h"
 #include "record/counters/profiler_api.h"
 
 #define METRIC_PLAN_MAX 1024u /* metrics in a plan, and raw ones after them */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/metrics/table.h"
-#include "base/text/nearest.h"
+#include "base/metrics/metrics.h"
+#include "base/text/strings.h"
 #include "record/counters/pm.h"
 #include "record/counters/profiler_api.h"
 

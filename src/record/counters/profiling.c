@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/log.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 #include "record/counters/plan.h"
 #include "record/counters/profiled.h"

@@ -34,8 +34,7 @@
 #include <stdint.h>
 
 #include "base/data/map.h"
-#include "base/settings/device_list.h"
-#include "base/settings/kernel_filter.h"
+#include "base/settings/forms.h"
 #include "record/counters/profiled.h"
 #include "record/counters/profiler_api.h"
 

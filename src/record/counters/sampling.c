@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "base/settings/sample.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
+#include "base/settings/forms.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
 #include "record/core/thread.h"

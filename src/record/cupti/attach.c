@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/preload.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/cupti/contexts.h"
 #include "record/cupti/device_code.h"
 #include "record/cupti/gpu.h"

@@ -4,7 +4,7 @@
 #include "record/cupti/clients.h"
 
 #include "base/log.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/call_log.h"
 #include "record/cupti/gpu.h"
 #include "record/cupti/subscriber.h"

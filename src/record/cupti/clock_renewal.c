@@ -3,7 +3,7 @@
  */
 #include "record/cupti/clock_renewal.h"
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 
 #include "base/poison.h"
 

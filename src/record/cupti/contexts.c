@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 #include "record/cupti/attach.h"
 #include "record/cupti/gpu.h"

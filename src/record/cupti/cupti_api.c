@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cupti_range.h"
 #include "base/log.h"
+#include "base/settings/config.h"
 #include "base/text/strings.h"
 #include "record/cupti/layout.h"
 
@@ -325,7 +325,7 @@ static const struct {
 
 #define QUIRK(name, first, fixed, answer, what, done, source)                                      \
     _Static_assert((first) <= MP_CUPTI_NEWEST && (fixed) <= MP_CUPTI_NEWEST,                       \
-                   #name ": base/cupti_range.h knows no version as new");
+                   #name ": base/settings/config.h knows no version as new");
 #undef QUIRK
 
 bool quirk_is_in(enum quirk quirk, uint32_t version)

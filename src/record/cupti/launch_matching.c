@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 
 #include "base/poison.h"
 

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "base/cupti_range.h"
+#include "base/settings/config.h"
 
 /* CUPTI_API_VERSION of the releases that changed something here (CUPTI release notes). */
 #define MP_CUPTI_SINCE_OVERHEAD_IDS   20 /* 12.2: correlation id in overhead records */

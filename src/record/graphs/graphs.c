@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/log.h"
 #include "record/nvtx/nvtx.h"
 #include "record/stacks/stacks.h"

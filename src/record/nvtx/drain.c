@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/text/operator_name.h"
+#include "base/text/names.h"
 
 #include "base/poison.h"
 

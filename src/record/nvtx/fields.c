@@ -262,6 +262,4 @@ const struct mp_nvtx_schema *nvtx_fields_make(const struct nvtx_domain *domain,
 
 #else /* no extension */
 
-#include "base/poison.h"
-
 #endif

@@ -197,8 +197,6 @@ int mp_nvtx_initialize_extension(void *module_info)
 
 #else /* no extension */
 
-#include "base/poison.h"
-
 int mp_nvtx_initialize_extension(void *module_info)
 {
     (void)module_info;

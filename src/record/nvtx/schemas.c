@@ -202,8 +202,6 @@ uint32_t nvtx_payloads_copy(const struct nvtx_domain *domain, const void *payloa
 
 #else /* no extension */
 
-#include "base/poison.h"
-
 struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
                                       size_t count)
 {

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/process_id.h"
+#include "base/process.h"
 #include "record/core/sanitizer.h"
 #include "record/nvtx/buffer.h"
 

@@ -12,7 +12,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 
 #include "base/poison.h"
 

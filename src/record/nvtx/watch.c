@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/settings/range_name.h"
+#include "base/settings/forms.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
 #include "record/nvtx/calls.h"

@@ -7,10 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/ctl_address.h"
 #include "base/log.h"
-#include "base/process_id.h"
-#include "base/settings/time_limits.h"
+#include "base/process.h"
+#include "base/settings/config.h"
 #include "base/text/units.h"
 #include "record/core/clock.h"
 #include "record/process/range.h"

@@ -10,8 +10,8 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "base/settings/range_name.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
+#include "base/settings/forms.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "record/core/clock.h"

@@ -29,9 +29,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/data/histogram.h"
+#include "base/data/algorithms.h"
+#include "base/settings/forms.h"
 #include "base/status.h"
-#include "base/text/duration.h"
 #include "record/rows/quality.h"
 #include "trace/write/chunk_ring.h"
 #include "trace/write/writer.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/text/pattern.h"
 #include "base/text/strings.h"
 #include "record/process/output.h"
 

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 #include "record/core/thread.h"
 #include "record/cupti/flush.h"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/process_id.h"
-#include "base/settings/time_limits.h"
+#include "base/process.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 #include "record/core/sanitizer.h"
 #include "record/core/thread.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "trace/write/writer.h"
 

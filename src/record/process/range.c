@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "base/settings/range_name.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
+#include "base/settings/forms.h"
 #include "record/core/clock.h"
 #include "record/nvtx/watch.h"
 #include "record/process/recorder.h"

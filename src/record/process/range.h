@@ -45,7 +45,7 @@
 #include <stdint.h>
 
 #include "base/settings/config.h"
-#include "base/settings/schedule.h"
+#include "base/settings/forms.h"
 #include "trace/codec/schema.h"
 
 #define RANGE_QUICK_ROW 8

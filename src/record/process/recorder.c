@@ -11,12 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/costs_file.h"
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/process_id.h"
-#include "base/text/pattern.h"
+#include "base/process.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
 #include "record/process/output.h"

@@ -2,7 +2,7 @@
  *
  * Some modules keep state themselves, because they work before the recorder exists or without it:
  * clock.c (a function pointer), the NVTX handler, which runs before CUDA is loaded, base/log, and
- * base/settings/time_limits.c (the divisor of tests).
+ * base/settings/config.c (the divisor of tests).
  *
  *     threads         the application's own, in callbacks of CUPTI and NVTX
  *                     one of CUPTI's, in bufferCompleted

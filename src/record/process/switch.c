@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 #include "record/cupti/flush.h"
 #include "record/nvtx/watch.h"

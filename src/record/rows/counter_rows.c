@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "record/rows/recording.h"
 
 #include "base/poison.h"

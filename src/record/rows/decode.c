@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/process_id.h"
+#include "base/process.h"
 #include "record/core/call_log.h"
 #include "record/counters/profiled.h"
 #include "record/rows/quality.h"

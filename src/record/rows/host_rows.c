@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 #include "record/rows/recording.h"
 

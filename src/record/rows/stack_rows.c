@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "record/stacks/python_layout.h"
 #include "record/stacks/python_walk.h"
 

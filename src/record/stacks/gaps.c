@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/process_id.h"
+#include "base/process.h"
 #include "record/core/clock.h"
 #include "record/core/core.h"
 #include "record/core/thread.h"

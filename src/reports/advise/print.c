@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "profile/ranges.h"

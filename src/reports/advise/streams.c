@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/advise/build.h"
 

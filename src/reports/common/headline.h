@@ -2,7 +2,7 @@
 #ifndef MP_REPORTS_COMMON_HEADLINE_H
 #define MP_REPORTS_COMMON_HEADLINE_H
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "reports/iterations/iterations.h"
 
 #define HEADLINE_BYTES 512

@@ -4,7 +4,7 @@
 
 #include <miniprof/trace.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "profile/common/kernel_time.h"
 #include "profile/definitions.h"
 #include "profile/quality.h"

@@ -4,7 +4,7 @@
 
 #include <miniprof/trace.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "reports/recording_cost/recording_cost.h"
 #include "table/table.h"
 

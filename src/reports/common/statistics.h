@@ -1,9 +1,9 @@
-/* Statistics as facts of JSON (base/text/json_write.h): the same keys in every document. `of`
+/* Statistics as facts of JSON (base/text/json.h): the same keys in every document. `of`
  * points to a struct statistics. */
 #ifndef MP_REPORTS_COMMON_STATISTICS_H
 #define MP_REPORTS_COMMON_STATISTICS_H
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "profile/common/statistics.h"
 
 /* All of them. `unit` ends the keys: "_ns" of times, "" where the object names the quantity. */

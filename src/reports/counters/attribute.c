@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "reports/counters/device_work.h"
 #include "reports/counters/solve.h"
 

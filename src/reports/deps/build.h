@@ -11,7 +11,7 @@
 #ifndef MP_REPORTS_DEPS_BUILD_H
 #define MP_REPORTS_DEPS_BUILD_H
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/dense.h"
 #include "reports/deps/deps.h"
 

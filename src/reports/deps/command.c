@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text/nearest.h"
+#include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/report_options.h"
 #include "cli/report_streams.h"

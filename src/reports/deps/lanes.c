@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/overflow.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "reports/deps/build.h"
 #include "trace/codec/schema.h"
 

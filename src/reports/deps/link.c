@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 
 #include "base/poison.h"
 

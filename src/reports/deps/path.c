@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "reports/deps/build.h"
 
 #include "base/poison.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "reports/common/quality.h"
 #include "reports/deps/sections.h"
 

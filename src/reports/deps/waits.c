@@ -6,8 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "base/data/proportion.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "reports/deps/build.h"
 
 #include "base/poison.h"

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/data/arena.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "profile/common/statistics.h"
 #include "profile/names/names.h"

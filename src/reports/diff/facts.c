@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/text/strings.h"
 #include "reports/diff/diff.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "reports/diff/diff.h"
 #include "reports/layers/layers.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "reports/diff/diff.h"
 #include "reports/diff/shapes.h"
 #include "reports/iterations/iterations.h"

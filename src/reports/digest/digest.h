@@ -13,7 +13,7 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
-#include "base/data/arena.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "profile/common/statistics.h"
 #include "profile/names/names.h"

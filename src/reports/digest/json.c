@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "reports/advise/print.h"
 #include "reports/common/headline.h"
 #include "reports/common/recording_cost.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text/foreign.h"
+#include "base/text/strings.h"
 #include "base/text/units.h"
-#include "base/text/utf8.h"
 #include "reports/advise/print.h"
 #include "reports/digest/words.h"
 #include "table/table.h"

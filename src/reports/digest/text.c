@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/memory_file.h"
+#include "base/data/storage.h"
 #include "base/text/foreign.h"
+#include "base/text/strings.h"
 #include "base/text/units.h"
-#include "base/text/utf8.h"
 #include "reports/digest/words.h"
 #include "table/table.h"
 

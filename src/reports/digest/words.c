@@ -6,7 +6,6 @@
 
 #include "base/text/strings.h"
 #include "base/text/units.h"
-#include "base/text/utf8.h"
 #include "reports/common/headline.h"
 #include "reports/common/recording_cost.h"
 

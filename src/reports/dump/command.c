@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/text/foreign.h"
-#include "base/text/nearest.h"
+#include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report_options.h"

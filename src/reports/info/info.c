@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text/foreign.h"
+#include "base/text/strings.h"
 #include "base/text/units.h"
-#include "base/text/utf8.h"
 #include "reports/common/quality.h"
 #include "reports/common/recording_cost.h"
 

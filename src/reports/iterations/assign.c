@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "reports/iterations/build.h"
 #include "trace/codec/schema.h"
 

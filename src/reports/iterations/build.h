@@ -17,7 +17,7 @@
 #ifndef MP_REPORTS_ITERATIONS_BUILD_H
 #define MP_REPORTS_ITERATIONS_BUILD_H
 
-#include "base/data/period.h"
+#include "base/data/algorithms.h"
 #include "reports/deps/deps.h"
 #include "reports/iterations/iterations.h"
 

@@ -1,7 +1,7 @@
 /* What graph.c, kernels.c and the other ways do with an iteration that they have found: where it
  * begins, and adding it to the result.
  */
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "reports/iterations/build.h"
 
 #include "base/poison.h"

@@ -4,7 +4,7 @@
  */
 #include "reports/iterations/build.h"
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/text/units.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  * are the thread that launched most kernels and, if that one only helps, the one with most of those
  * that wait for their own work: what autograd's thread launches is a part of its iterations.
  *
- * base/data/period.h finds the period of their launch shapes. At first two kernels count as equal
- * only if the thread also copied and waited in the same way since the kernel before. Otherwise
- * identical layers would look like iterations:
+ * base/data/algorithms.h finds the period of their launch shapes. At first two kernels count as
+ * equal only if the thread also copied and waited in the same way since the kernel before.
+ * Otherwise identical layers would look like iterations:
  *
  *     HtoD a b a b a b DtoH wait HtoD a b a b a b DtoH wait ...      6 kernels, not 2
  *
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/iterations/build.h"
 

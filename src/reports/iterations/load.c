@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "profile/common/statistics.h"
 #include "reports/iterations/build.h"
 

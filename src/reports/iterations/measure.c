@@ -1,8 +1,8 @@
 /* The times and counts of every iteration: a sweep over device work in order of begin. */
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "reports/iterations/build.h"
 #include "trace/codec/schema.h"
 

@@ -4,12 +4,13 @@
  *     syncs      |=======|=======|=======|         of one thread; each lasts until the next begins
  *
  * An iteration of `syncs` has as many segments as repeat together, such as two of a program that
- * waits for its loss after each step: base/data/period.h finds how many, place.c where it begins.
+ * waits for its loss after each step: base/data/algorithms.h finds how many, place.c where it
+ * begins.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "reports/iterations/build.h"
 
 #include "base/poison.h"

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "reports/iterations/build.h"
 
 #include "base/poison.h"

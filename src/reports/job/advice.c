@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/advise/advise.h"
 #include "reports/job/inside.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "reports/job/inside.h"
 
 #include "base/poison.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "reports/job/inside.h"
 #include "reports/job/job.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/names/kernel_kinds.h"
 

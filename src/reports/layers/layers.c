@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text/foreign.h"
-#include "base/text/nearest.h"
+#include "base/text/strings.h"
 #include "profile/merge.h"
 #include "profile/reading.h"
 #include "reports/layers/build.h"

@@ -51,8 +51,8 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "profile/common/statistics.h"
 #include "profile/definitions.h"

@@ -1,9 +1,9 @@
 /* Kernels by their position in the sequence that a program repeats, for traces without layers.
  *
  * The kernels are put in order of launch: by correlation id, those of one graph launch by begin;
- * without ids all by begin. They are cut into rounds with equal launch shapes (base/data/period.h).
- * The kernels at one position in all whole rounds make a row. Kernels before or after the rounds,
- * and in an incomplete round, are `others`.
+ * without ids all by begin. They are cut into rounds with equal launch shapes
+ * (base/data/algorithms.h). The kernels at one position in all whole rounds make a row. Kernels
+ * before or after the rounds, and in an incomplete round, are `others`.
  *
  * Memory: 28 bytes a kernel, and 12 more while the period is searched.
  */

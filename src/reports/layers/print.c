@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/buffer.h"
-#include "base/data/memory_file.h"
+#include "base/data/storage.h"
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text/json_read.h"
+#include "base/text/json.h"
 
 #include "base/poison.h"
 

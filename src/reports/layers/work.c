@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "profile/merge.h"
 #include "reports/layers/build.h"
 #include "trace/codec/schema.h"

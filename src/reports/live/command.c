@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/data/memory_file.h"
-#include "base/settings/time_limits.h"
+#include "base/data/storage.h"
+#include "base/settings/config.h"
 #include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/options.h"

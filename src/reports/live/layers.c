@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "reports/iterations/iterations.h"
 #include "reports/live/live.h"
 #include "trace/codec/schema.h"

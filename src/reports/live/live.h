@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/data/histogram.h"
+#include "base/data/algorithms.h"
 #include "base/data/map.h"
 #include "base/metrics/sampled.h"
 #include "base/status.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text/foreign.h"
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "base/text/units.h"
 #include "reports/common/sampled.h"
 #include "reports/counters/print.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/data/map.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/nvtx/ranges.h"
 #include "reports/memory/memory.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/dense.h"
 #include "profile/merge.h"
 #include "profile/nvtx/open.h"

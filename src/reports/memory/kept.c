@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/data/map.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "reports/memory/memory.h"
 
 #include "base/poison.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "reports/memory/memory.h"
 #include "table/table.h"
 

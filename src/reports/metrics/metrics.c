@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/data/map.h"
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/text/strings.h"
 #include "profile/activity.h"
 #include "profile/dense.h"

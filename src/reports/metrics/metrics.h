@@ -6,9 +6,9 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
-#include "base/data/arena.h"
-#include "base/metrics/table.h"
-#include "base/settings/kernel_filter.h"
+#include "base/data/storage.h"
+#include "base/metrics/metrics.h"
+#include "base/settings/forms.h"
 #include "base/status.h"
 #include "profile/definitions.h"
 #include "profile/names/names.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "reports/metrics/metrics.h"
 #include "table/table.h"
 

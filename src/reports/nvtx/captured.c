@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/common/source_names.h"
 #include "profile/nvtx/captured.h"

@@ -3,8 +3,8 @@
  */
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "reports/nvtx/spans.h"
 
 #include "base/poison.h"

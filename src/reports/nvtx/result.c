@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "profile/common/source_names.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"

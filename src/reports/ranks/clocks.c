@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "reports/ranks/inside.h"

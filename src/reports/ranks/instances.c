@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/hash.h"
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/storage.h"
 #include "profile/common/statistics.h"
 #include "reports/ranks/inside.h"
 

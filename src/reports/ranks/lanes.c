@@ -21,8 +21,8 @@
 
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/hash.h"
-#include "base/data/sort.h"
 
 #include "base/poison.h"
 

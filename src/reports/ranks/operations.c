@@ -4,7 +4,7 @@
  *     calls   | a b | c | d e |      launches 17 -> a, 20 -> c; carriers 5 -> d
  *     nodes   (graph, node) -> carrier
  */
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "reports/ranks/inside.h"
 
 #include <stdlib.h>

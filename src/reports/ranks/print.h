@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "profile/set.h"
 #include "reports/ranks/lateness.h"
 #include "reports/ranks/ranks.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "profile/nvtx/open.h"
 #include "profile/reading.h"
 #include "reports/ranks/inside.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
-#include "base/text/plain_name.h"
+#include "base/data/storage.h"
+#include "base/text/names.h"
 #include "base/text/strings.h"
 #include "reports/deps/deps.h"
 #include "reports/replay/solve.h"

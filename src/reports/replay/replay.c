@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "reports/replay/solve.h"
 
 #include "base/poison.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/proportion.h"
+#include "base/data/algorithms.h"
 
 #include "base/poison.h"
 

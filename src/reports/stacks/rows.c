@@ -3,8 +3,8 @@
  */
 #include <stdlib.h>
 
-#include "base/data/reserve.h"
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
+#include "base/data/storage.h"
 #include "profile/stacks/alike.h"
 #include "reports/stacks/build.h"
 

@@ -2,7 +2,7 @@
 #ifndef MP_REPORTS_SUMMARY_MERGED_H
 #define MP_REPORTS_SUMMARY_MERGED_H
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "profile/set.h"
 #include "reports/summary/summary.h"
 #include "table/table.h"

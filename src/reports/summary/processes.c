@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
 #include "reports/ranks/print.h"

@@ -14,8 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/data/arena.h"
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/definitions.h"
 #include "profile/merge.h"

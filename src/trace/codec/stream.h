@@ -15,7 +15,7 @@
 #ifndef MP_TRACE_CODEC_STREAM_H
 #define MP_TRACE_CODEC_STREAM_H
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 
 #include <miniprof/format.h>

@@ -4,8 +4,8 @@
  * After damage the cursor looks for the next such header and continues there. The bytes between are
  * counted, never guessed.
  */
-#include "base/data/buffer.h"
 #include "base/data/hash.h"
+#include "base/data/storage.h"
 #include "base/io.h"
 #include "base/status.h"
 #include "base/text/units.h"

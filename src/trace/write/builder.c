@@ -2,7 +2,7 @@
  * together, so that a failed allocation leaves none of them longer than the others.
  */
 #include "trace/write/builder.h"
-#include "base/data/overflow.h"
+#include "base/data/storage.h"
 #include "trace/codec/schema_codec.h"
 
 #include <stdlib.h>

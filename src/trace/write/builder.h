@@ -2,7 +2,7 @@
 #ifndef MP_TRACE_WRITE_BUILDER_H
 #define MP_TRACE_WRITE_BUILDER_H
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "trace/codec/codec.h"
 
 #include <miniprof/trace.h>

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "base/data/buffer.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 
 struct mp_chunk_file {

@@ -1,7 +1,7 @@
 /* Waiting for a file, for calls of CUPTI, and for what the recorder answers and says. */
 #include "awaits.h"
 
-#include "base/ctl_address.h"
+#include "base/process.h"
 #include "common.h"
 
 #include <dlfcn.h>

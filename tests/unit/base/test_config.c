@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "base/settings/config.h"
-#include "base/settings/range_name.h"
-#include "base/settings/time_limits.h"
+#include "base/settings/forms.h"
 
 static struct mp_config config;
 

@@ -1,4 +1,4 @@
-/* duration.h: times and limits of steps as settings write them. */
+/* forms.h: times and limits of steps as settings write them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/text/duration.h"
+#include "base/settings/forms.h"
 
 static void times_are_read_with_their_units(void **state)
 {

@@ -12,8 +12,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/text/foreign.h"
-#include "base/text/json_read.h"
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "unit/failing_malloc.h"
 
 enum writer { PEOPLE, CSV, JSON };

@@ -1,4 +1,4 @@
-/* histogram.h: percentiles against those of the sorted numbers. */
+/* algorithms.h: percentiles against those of the sorted numbers. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/data/histogram.h"
+#include "base/data/algorithms.h"
 #include "unit/trace_fixture.h"
 
 enum { MAX = 5000 };

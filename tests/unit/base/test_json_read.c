@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/json_read.h"
+#include "base/text/json.h"
 #include "unit/trace_fixture.h"
 
 /* Skips it as a whole. The text is copied without its NUL, so that a sanitizer sees what reads

@@ -1,4 +1,4 @@
-/* kernel_filter.h, kernel_name.h, device_list.h. Mangled names are what g++ and nvcc make of the
+/* forms.h (kernels, devices) and names.h. Mangled names are what g++ and nvcc make of the
  * functions beside them. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/settings/device_list.h"
-#include "base/settings/kernel_filter.h"
-#include "base/text/kernel_name.h"
+#include "base/settings/forms.h"
+#include "base/text/names.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 #define VECADD          "_Z6vecAddPKfS0_Pfi"

@@ -1,4 +1,4 @@
-/* arena.h, map.h, buffer.h. The tables are compared with plain arrays that hold the same. */
+/* storage.h and map.h. The tables are compared with plain arrays that hold the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,8 @@
 
 #include <cmocka.h>
 
-#include "base/data/arena.h"
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 
 #define KEYS 512
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/memory_file.h"
+#include "base/data/storage.h"
 #include "unit/failing_malloc.h"
 
 #define LINES 2000

@@ -1,4 +1,4 @@
-/* metrics/expression.h: values worked out by hand, and texts that are no expressions. */
+/* metrics/metrics.h: values worked out by hand, and texts that are no expressions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/metrics/expression.h"
+#include "base/metrics/metrics.h"
 
 /* Inputs in the order of their first appearance: the first is 1000, the others 100, 10, 7. */
 static const double inputs[METRIC_MAX_INPUTS] = {1000, 100, 10, 7};

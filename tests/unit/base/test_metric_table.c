@@ -1,4 +1,4 @@
-/* metrics/table.h, against the documentation's table (metric_reference.txt), and its lists. */
+/* metrics/metrics.h, against the documentation's table (metric_reference.txt), and its lists. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/metrics/table.h"
+#include "base/metrics/metrics.h"
 #include "trace/codec/schema.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "base/text/nearest.h"
-#include "base/text/plain_name.h"
+#include "base/text/names.h"
+#include "base/text/strings.h"
 
 static void expect_plain(const char *name, const char *scoped, const char *plain)
 {

@@ -1,4 +1,4 @@
-/* varint.h, overflow.h, hash.h: expected bytes from the LEB128 and xxHash specifications. */
+/* varint.h, storage.h (sizes), hash.h: expected bytes from the LEB128 and xxHash specifications. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/data/hash.h"
-#include "base/data/overflow.h"
+#include "base/data/storage.h"
 #include "base/data/varint.h"
 
 struct varint_case {

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/data/buffer.h"
 #include "base/data/map.h"
+#include "base/data/storage.h"
 #include "unit/failing_malloc.h"
 
 static void a_map_that_cannot_grow_keeps_its_keys_and_can_go_on(void **state)

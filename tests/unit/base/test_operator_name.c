@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/text/operator_name.h"
+#include "base/text/names.h"
 
 static const struct example {
     const char *name;

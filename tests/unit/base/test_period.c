@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/data/period.h"
+#include "base/data/algorithms.h"
 #include "unit/trace_fixture.h"
 
 #define REPEATS 3

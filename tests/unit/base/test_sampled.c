@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/metrics/sampled.h"
-#include "base/settings/sample.h"
+#include "base/settings/forms.h"
 
 static void stored_values_are_off_by_little(void **state)
 {

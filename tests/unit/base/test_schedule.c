@@ -1,4 +1,4 @@
-/* schedule.h: which steps are kept, as torch.profiler.schedule documents it. */
+/* forms.h (schedules): which steps are kept, as torch.profiler.schedule documents it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/settings/schedule.h"
+#include "base/settings/forms.h"
 
 /* A letter a step: '.' idle, 'w' warm-up, 'a' kept, 'L' kept and the last, '-' over. */
 static void expect(const char *text, const char *steps)

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "base/data/sort.h"
+#include "base/data/algorithms.h"
 #include "unit/trace_fixture.h"
 
 /* Keys by item; the sort sees them only through `before`, which counts. */

@@ -1,4 +1,4 @@
-/* status.h, strings.h, log.h and pattern.h: what each promises about bounded text. */
+/* status.h, strings.h, log.h and io.h: what each promises about bounded text. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "base/text/pattern.h"
 #include "base/text/strings.h"
 
 static void an_error_carries_status_text_and_reason(void **state)
@@ -269,7 +269,7 @@ static void an_expansion_that_does_not_fit_leaves_nothing(void **state)
     assert_string_equal(text, "");
 }
 
-/* ---- pattern.h: numbers ---- */
+/* ---- io.h: numbers ---- */
 
 static void a_number_stands_before_the_suffix(void **state)
 {

@@ -1,5 +1,5 @@
 /* base/settings/time_limits: what the limits are by default, and how tests shorten them. */
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* utf8.h: what is a character, and what comes in the place of bytes that are none. */
+/* strings.h: what is a character, and what comes in the place of bytes that are none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/text/utf8.h"
+#include "base/text/strings.h"
 
 static void utf8_characters_are_told_from_bytes(void **state)
 {

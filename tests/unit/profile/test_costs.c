@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/costs_file.h"
+#include "base/io.h"
 #include "profile/costs/costs.h"
 #include "unit/trace_fixture.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/call_log.h"
 #include "record/cupti/activity.h"
 #include "record/cupti/clients.h"

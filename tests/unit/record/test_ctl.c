@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/ctl_address.h"
+#include "base/process.h"
 #include "record/process/ctl.h"
 #include "record/process/recorder.h"
 

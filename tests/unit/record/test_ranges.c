@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/settings/time_limits.h"
+#include "base/settings/config.h"
 #include "record/core/clock.h"
 #include "record/process/range.h"
 #include "record/process/recorder.h"

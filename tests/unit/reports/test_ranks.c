@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/reserve.h"
+#include "base/data/storage.h"
 #include "reports/ranks/inside.h"
 #include "unit/trace_fixture.h"
 

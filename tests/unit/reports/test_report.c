@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/json_write.h"
-#include "base/text/utf8.h"
+#include "base/text/json.h"
+#include "base/text/strings.h"
 #include "table/table.h"
 
 static char *output;

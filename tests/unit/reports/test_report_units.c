@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/json_write.h"
+#include "base/text/json.h"
 #include "table/table.h"
 
 static char *output;

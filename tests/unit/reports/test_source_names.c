@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/data/arena.h"
+#include "base/data/storage.h"
 #include "profile/common/source_names.h"
 
 static void expect_short(const char *mangled, const char *expected)

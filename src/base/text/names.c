@@ -1,8 +1,5 @@
-/* Finds the plain name inside a mangled C++ name. It knows only that part of the Itanium C++ ABI's
- * mangling that leads past the scopes and template arguments. To skip arguments it balances
- * everything that ends with E, and it jumps over names, because each name's length stands before
- * it. */
-#include "base/text/kernel_name.h"
+/* Finds the plain names of kernels and of a framework's operators. */
+#include "base/text/names.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -10,6 +7,14 @@
 #include "base/text/strings.h"
 
 #include "base/poison.h"
+
+/* ---- Mangled names ----
+ *
+ * Finds the plain name inside a mangled C++ name. It knows only that part of the Itanium C++ ABI's
+ * mangling that leads past the scopes and template arguments. To skip arguments it balances
+ * everything that ends with E, and it jumps over names, because each name's length stands before
+ * it.
+ */
 
 #define LONGEST_PART 100000u /* bytes of one name */
 
@@ -208,4 +213,116 @@ void kernel_plain_name(const char *kernel, bool scopes, char *name, size_t size)
 
     if (kernel[0] != '_' || kernel[1] != 'Z' || !read_name(kernel + 2, &plain))
         mp_text_copy(name, size, kernel);
+}
+
+/* ---- Demangled names ----
+ *
+ * Takes result type, parameters and template arguments away from a demangled C++ name. It only
+ * counts brackets, since a demangler balances them.
+ */
+
+static const char anonymous[] = "(anonymous namespace)";
+
+/* The name without what stands in <> and from the first ( on. */
+static size_t without_brackets(const char *name, char *plain, size_t size)
+{
+    size_t length = 0;
+    unsigned depth = 0;
+
+    for (const char *at = name; *at && length + 1 < size; at++) {
+        if (*at == '<') {
+            depth++;
+        } else if (*at == '>' && depth) {
+            depth--;
+        } else if (!depth && *at == '(') {
+            if (!mp_text_starts_with(at, anonymous))
+                break;
+            for (size_t i = 0; i < sizeof anonymous - 1 && length + 1 < size; i++)
+                plain[length++] = at[i] == ' ' ? '_' : at[i]; /* no end of a result type */
+            at += sizeof anonymous - 2;
+        } else if (!depth) {
+            plain[length++] = *at;
+        }
+    }
+    plain[length] = '\0';
+    return length;
+}
+
+void mp_plain_name(const char *name, bool scopes, char *plain, size_t size)
+{
+    size_t length = *name == '[' ? 0 : without_brackets(name, plain, size);
+    size_t from = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (plain[i] == ' ' || (!scopes && plain[i] == ':'))
+            from = i + 1;
+    }
+    if (from >= length) { /* [CUDA memcpy HtoD], operators and the like */
+        mp_text_copy(plain, size, name);
+        return;
+    }
+    memmove(plain, plain + from, length - from + 1);
+    for (char *at = plain; (at = strchr(at, '_')); at++) {
+        if (mp_text_starts_with(at, "_namespace)") && at > plain + 1)
+            *at = ' ';
+    }
+}
+
+/* ---- Operators ----
+ *
+ * The forms are those of torch/csrc/profiler/util.cpp (getNvtxStr) and of XLA's annotations.
+ */
+
+size_t mp_operator_plain(const char *name)
+{
+    static const char *const numbers[] = {", seq = ", ", op_id = "};
+    size_t plain = strlen(name);
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *at = strstr(name, numbers[i]);
+
+        if (at && isdigit((unsigned char)at[strlen(numbers[i])]) && (size_t)(at - name) < plain)
+            plain = (size_t)(at - name);
+    }
+    return plain;
+}
+
+static bool is_word(const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (!isalnum((unsigned char)text[i]) && !strchr("_.:", text[i]))
+            return false;
+    return bytes > 0;
+}
+
+/* aten::mm, or a step of the backward pass: AddmmBackward0. */
+static bool is_torch(const char *name, size_t bytes)
+{
+    static const char backward[] = "Backward";
+    const char *colons = strstr(name, "::");
+    size_t digits = bytes;
+
+    if (!is_word(name, bytes))
+        return false;
+    if (colons && colons > name && colons + 2 < name + bytes)
+        return true;
+    while (digits && isdigit((unsigned char)name[digits - 1]))
+        digits--;
+    return digits < bytes && digits > sizeof backward - 1 &&
+           !memcmp(name + digits - (sizeof backward - 1), backward, sizeof backward - 1);
+}
+
+bool mp_operator_of(const char *name, const char **begin, size_t *bytes)
+{
+    static const char key[] = "hlo_op=";
+    const char *hlo = strchr(name, '#') ? strstr(name, key) : NULL;
+
+    if (hlo && hlo > name && (hlo[-1] == '#' || hlo[-1] == ',')) {
+        *begin = hlo + sizeof key - 1;
+        *bytes = strcspn(*begin, ",#");
+        return *bytes != 0;
+    }
+    *begin = name;
+    *bytes = mp_operator_plain(name);
+    return is_torch(name, *bytes);
 }

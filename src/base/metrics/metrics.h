@@ -1,4 +1,66 @@
-/* Metrics by nvprof's names, and what they are made of today.
+/* Metrics: nvprof's names and what they are made of today (metrics.def), and the expressions that
+ * compute their values from what CUPTI counts.
+ */
+#ifndef MP_BASE_METRICS_METRICS_H
+#define MP_BASE_METRICS_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* ---- Expressions ----
+ *
+ * What a metric is computed from: a small formula over CUPTI's metrics.
+ *
+ *     expression = term { ("+" | "-") term }
+ *     term       = primary { "*" primary | "/" primary }
+ *     primary    = number | name | "(" expression ")"
+ *
+ * Two limits keep an expression one quotient of two sums. In a product, at most one side is not a
+ * number. A quotient of two sums is neither added to anything nor divided again.
+ *
+ *     l1tex__t_sectors.sum
+ *     2 * (lts__t_sectors_op_atom.sum + lts__t_sectors_op_red.sum)
+ *     (a.sum + b.sum) / (c.sum + d.sum) * 100
+ *
+ * Nothing is allocated or printed. Any thread.
+ */
+
+#define METRIC_NAME_BYTES 160 /* of one name, with its NUL */
+#define METRIC_MAX_INPUTS 12  /* distinct names in one expression */
+
+/* A sum of inputs, each times its coefficient; 0 when it is not in it. */
+struct metric_sum {
+    double coefficients[METRIC_MAX_INPUTS];
+};
+
+struct metric_expression {
+    char names[METRIC_MAX_INPUTS][METRIC_NAME_BYTES]; /* each once */
+    size_t input_count;
+    struct metric_sum above;
+    struct metric_sum below; /* when `divided` */
+    bool divided;
+};
+
+/* Reads `text`. MP_ERR_ARGUMENT, with one line that says where the mistake is; MP_ERR_LIMIT for too
+ * many names or a too long one. After an error *expression must not be used. */
+enum mp_status metric_expression_parse(const char *text, struct metric_expression *expression,
+                                       struct mp_error *error);
+
+/* Returns how many inputs the expression has. If `names` is not NULL, it must have room for
+ * METRIC_MAX_INPUTS and receives the names, which `expression` owns. */
+size_t metric_expression_inputs(const struct metric_expression *expression, const char **names);
+
+/* The value, given the values of the inputs in the same order. NaN after a division by zero or when
+ * an input is not finite; a report prints NaN as "-" and leaves it out of min, max and avg.
+ */
+double metric_expression_value(const struct metric_expression *expression, const double *inputs);
+
+/* ---- The table ----
+ *
+ * Metrics by nvprof's names, and what they are made of today.
  *
  * A name is one of three things: a metric of nvprof, an event of nvprof, or a metric of CUPTI
  * itself (`sm__warps_active.avg.pct_of_peak_sustained_active`), which is its own expression. The
@@ -14,15 +76,6 @@
  * Everything here is constant or the caller's. Nothing is allocated or printed, so this code can
  * run inside the profiled program. Any thread.
  */
-#ifndef MP_BASE_METRICS_TABLE_H
-#define MP_BASE_METRICS_TABLE_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/metrics/expression.h"
-#include "base/status.h"
 
 #define METRIC_MAX_CANDIDATES 4 /* the last of which is always the end of the list */
 
@@ -69,7 +122,7 @@ const struct metric_entry *metric_find_of(enum metric_kind kind, const char *nam
 const struct metric_entry *metric_entries(enum metric_kind kind, size_t *count);
 
 /* nvprof's words for one of its metrics or events, short, as its column `Metric Description`;
- * static. For other names `name` itself. In a file of its own, because only the recorder needs it.
+ * static. For other names `name` itself. Only the recorder needs it, so its file is a separate one.
  */
 const char *metric_description(enum metric_kind kind, const char *name);
 
