@@ -12,7 +12,7 @@
 #include "calibrate/calibrate.h"
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/report_streams.h"
+#include "cli/traces.h"
 #include "table/table.h"
 
 #include "base/poison.h"

@@ -4,7 +4,7 @@
 
 #include "calibrate/answer.h"
 #include "calibrate/calibrate.h"
-#include "cli/scratch.h"
+#include "cli/program.h"
 #include "run/launch.h"
 
 struct round {

@@ -10,8 +10,8 @@
 
 #include "base/data/storage.h"
 #include "base/text/foreign.h"
-#include "cli/progress.h"
 #include "cli/screen.h"
+#include "cli/terminal.h"
 #include "table/table.h"
 
 #include "base/poison.h"

@@ -45,6 +45,14 @@ bool report_out_open(const char *command, struct report_values *values, struct r
     return true;
 }
 
+/* Whether there are arguments besides options; false after a complaint. */
+static bool report_names_trace(const char *command, int arguments)
+{
+    if (!arguments)
+        complain(command, "which trace? 'miniprof %s TRACE.mpt'", command);
+    return arguments != 0;
+}
+
 bool report_parse(const struct option_set *set, int argc, char **argv, void *values,
                   struct report_values *report, struct report_out *out, int *first, int *code)
 {
@@ -53,13 +61,6 @@ bool report_parse(const struct option_set *set, int argc, char **argv, void *val
     *code = result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
     return result == OPTIONS_OK && report_names_trace(set->command, argc - *first) &&
            report_out_open(set->command, report, out);
-}
-
-bool report_names_trace(const char *command, int arguments)
-{
-    if (!arguments)
-        complain(command, "which trace? 'miniprof %s TRACE.mpt'", command);
-    return arguments != 0;
 }
 
 enum names_style report_style(const struct report_values *values)

@@ -103,9 +103,6 @@ bool report_out_open(const char *command, struct report_values *values, struct r
 bool report_parse(const struct option_set *set, int argc, char **argv, void *values,
                   struct report_values *report, struct report_out *out, int *first, int *code);
 
-/* Whether there are arguments besides options; false after a complaint. */
-bool report_names_trace(const char *command, int arguments);
-
 /* How names are written. */
 enum names_style report_style(const struct report_values *values);
 

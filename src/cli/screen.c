@@ -1,22 +1,290 @@
-/* The stream behind stdout on a terminal: bytes become lines, lines are broken and coloured, and
- * wait until it is known whether they fit on the screen. If they do they are printed, else a pager
- * gets them and what follows.
+/* The streams in front of stdout: the screen breaks and colours lines and starts a pager, the hold
+ * keeps what is written to it.
  */
 #include "cli/screen.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/data/storage.h"
-#include "cli/pager.h"
-#include "cli/progress.h"
-#include "cli/size.h"
-#include "cli/wrap.h"
+#include "cli/program.h"
+#include "cli/terminal.h"
+#include "table/view.h"
 
 #include "base/poison.h"
+
+/* ---- Breaking a line ----
+ *
+ * Breaks a line that is longer than the terminal at its last space, as a typesetter would, and not
+ * in the middle of a word. Tables never get here: they are fitted before they are printed.
+ */
+
+/* What takes the pieces; false if it cannot. */
+typedef bool wrap_put(const char *text, size_t bytes);
+
+/* Passes a line, without its newline, in pieces of at most `width` columns (0: any), each with a
+ * newline. Later pieces are indented to where the first one's text begins. */
+bool wrap_line(const char *line, size_t bytes, unsigned width, bool colour, wrap_put *put);
+
+#define ESCAPE '\033'
+
+/* Bytes of the escape sequence "ESC [ ... m" at `text`; 0: there is none. */
+static size_t escape_bytes(const char *text, size_t bytes)
+{
+    size_t at = 2;
+
+    if (bytes < 3 || text[0] != ESCAPE || text[1] != '[')
+        return 0;
+    while (at < bytes && (isdigit((unsigned char)text[at]) || text[at] == ';'))
+        at++;
+    return at < bytes && text[at] == 'm' ? at + 1 : 0;
+}
+
+/* Bytes of the character or the escape sequence at `text`, and the columns that it takes. */
+static size_t next_piece(const char *text, size_t bytes, size_t *columns)
+{
+    size_t length = escape_bytes(text, bytes);
+
+    *columns = 0;
+    if (length)
+        return length;
+    length = 1;
+    while (length < bytes && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length++;
+    *columns = report_columns_of(text, length);
+    return length;
+}
+
+static size_t columns_of(const char *line, size_t bytes)
+{
+    size_t total = 0;
+    size_t columns;
+
+    for (size_t at = 0; at < bytes; total += columns)
+        at += next_piece(line + at, bytes - at, &columns);
+    return total;
+}
+
+/* Bytes of "==123== " or "======== " that the line begins with. */
+static size_t prefix_bytes(const char *line, size_t bytes)
+{
+    size_t at = 0;
+
+    while (at < bytes && (line[at] == '=' || (at > 1 && isdigit((unsigned char)line[at]))))
+        at++;
+    return at > 4 && at < bytes && line[at] == ' ' ? at + 1 : 0;
+}
+
+/* The column at which what continues a line begins: behind the prefix, or at the value of a line
+ * such as "key      value", else two more than the line itself. */
+static size_t hang_of(const char *line, size_t bytes, size_t width)
+{
+    size_t prefix = prefix_bytes(line, bytes);
+    size_t begin = 0;
+    size_t at;
+
+    if (prefix)
+        return prefix <= width / 3 ? prefix : 2;
+    while (begin < bytes && line[begin] == ' ')
+        begin++;
+    for (at = begin; at + 1 < bytes && at < width; at++) {
+        if (line[at] != ' ' || line[at + 1] != ' ')
+            continue;
+        while (at < bytes && line[at] == ' ')
+            at++;
+        return at <= width / 2 ? at : 2;
+    }
+    return begin + 2 <= width / 3 ? begin + 2 : 2;
+}
+
+/* Bytes of the line's begin that fit into `room` columns: up to a space if there is one in the
+ * later half. */
+static size_t fitting_bytes(const char *line, size_t bytes, size_t room)
+{
+    size_t at = 0;
+    size_t space = 0;
+    size_t used = 0;
+
+    while (at < bytes) {
+        size_t columns;
+        size_t length = next_piece(line + at, bytes - at, &columns);
+
+        if (used + columns > room)
+            break;
+        if (line[at] == ' ' && used * 2 >= room)
+            space = at;
+        used += columns;
+        at += length;
+    }
+    if (at == bytes || line[at] == ' ')
+        return at;
+    return space ? space : at ? at : 1;
+}
+
+static bool put_spaces(wrap_put *put, size_t count)
+{
+    static const char spaces[] = "                                ";
+
+    for (; count >= sizeof spaces; count -= sizeof spaces - 1) {
+        if (!put(spaces, sizeof spaces - 1))
+            return false;
+    }
+    return put(spaces, count);
+}
+
+static bool put_pieces(const char *line, size_t bytes, size_t width, wrap_put *put)
+{
+    size_t hang = hang_of(line, bytes, width);
+    size_t room = width;
+
+    while (columns_of(line, bytes) > room) {
+        size_t piece = fitting_bytes(line, bytes, room);
+
+        if (!put(line, piece) || !put("\n", 1) || !put_spaces(put, hang))
+            return false;
+        while (piece < bytes && line[piece] == ' ')
+            piece++;
+        line += piece;
+        bytes -= piece;
+        room = width - hang;
+    }
+    return put(line, bytes);
+}
+
+static bool begins_with(const char *text, size_t bytes, const char *word)
+{
+    return bytes >= strlen(word) && !memcmp(text, word, strlen(word));
+}
+
+static enum report_tone tone_of(const char *line, size_t bytes)
+{
+    size_t prefix = prefix_bytes(line, bytes);
+
+    if (!prefix)
+        return REPORT_TONE_PLAIN;
+    if (begins_with(line + prefix, bytes - prefix, "Warning:"))
+        return REPORT_TONE_WARNING;
+    if (begins_with(line + prefix, bytes - prefix, "Note:"))
+        return REPORT_TONE_QUIET;
+    return REPORT_TONE_PLAIN;
+}
+
+bool wrap_line(const char *line, size_t bytes, unsigned width, bool colour, wrap_put *put)
+{
+    enum report_tone tone = colour ? tone_of(line, bytes) : REPORT_TONE_PLAIN;
+    const char *begin = report_tone_text(tone);
+    const char *end = *begin ? REPORT_TONE_OFF : "";
+
+    return put(begin, strlen(begin)) &&
+           (width ? put_pieces(line, bytes, width, put) : put(line, bytes)) &&
+           put(end, strlen(end)) && put("\n", 1);
+}
+
+/* ---- The pager ----
+ *
+ * Starts a pager as git and man do: $PAGER by the shell, else less. A pager that is not there is
+ * found out before anything is written into its pipe.
+ */
+
+struct pager {
+    pid_t pid; /* 0: none runs */
+    int pipe;  /* what it shows is written here */
+};
+
+#define USUAL_PAGER "less -FRX"
+
+/* Whether the first word of the command line is a program that can be run. */
+static bool is_there(const char *command)
+{
+    char word[PATH_MAX];
+    char found[PATH_MAX];
+    size_t bytes;
+
+    command += strspn(command, " \t");
+    bytes = strcspn(command, " \t");
+    if (!bytes || bytes >= sizeof word)
+        return false;
+    memcpy(word, command, bytes);
+    word[bytes] = '\0';
+    return program_find(word, found);
+}
+
+static const char *pager_command(void)
+{
+    const char *wanted = getenv("PAGER");
+
+    if (wanted && (!*wanted || !strcmp(wanted, "cat")))
+        return NULL;
+    if (!wanted)
+        wanted = USUAL_PAGER;
+    return is_there(wanted) ? wanted : NULL;
+}
+
+/* In the child, which has nothing else to lose. */
+_Noreturn static void become_pager(const char *command, int input)
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    setenv("LESS", "FRX", 0);
+    if (dup2(input, STDIN_FILENO) >= 0)
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+/* Starts $PAGER, or less -FRX. False if there is none, or it is not wanted (PAGER is empty or cat);
+ * that is no failure. Until pager_end this process ignores Ctrl-C, which is the pager's. */
+static bool pager_begin(struct pager *pager)
+{
+    const char *command = pager_command();
+    int ends[2];
+
+    if (!command || pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    pager->pid = fork();
+    if (pager->pid == 0)
+        become_pager(command, ends[0]);
+    close(ends[0]);
+    if (pager->pid < 0) {
+        close(ends[1]);
+        pager->pid = 0;
+        return false;
+    }
+    pager->pipe = ends[1];
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    return true;
+}
+
+/* Closes the pipe and waits until the person leaves the pager. */
+static void pager_end(struct pager *pager)
+{
+    if (!pager->pid)
+        return;
+    close(pager->pipe);
+    while (waitpid(pager->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    pager->pid = 0;
+}
+
+/* ---- The screen ----
+ *
+ * The stream behind stdout on a terminal: bytes become lines, lines are broken and coloured, and
+ * wait until it is known whether they fit on the screen. If they do they are printed, else a pager
+ * gets them and what follows.
+ */
 
 static struct {
     FILE *stream; /* NULL: there is no screen */
@@ -171,4 +439,52 @@ bool screen_end(void)
     mp_buffer_free(&screen.line);
     pager_end(&screen.pager);
     return !screen.failed;
+}
+
+/* ---- Output that waits ---- */
+
+static struct {
+    FILE *to; /* stdout; NULL: nothing is held */
+    const bool *open;
+    struct mp_buffer kept;
+} hold;
+
+static bool pass_held(void)
+{
+    bool written =
+        !hold.kept.size || fwrite(hold.kept.data, 1, hold.kept.size, hold.to) == hold.kept.size;
+
+    mp_buffer_free(&hold.kept);
+    return written;
+}
+
+static ssize_t hold_text(void *cookie, const char *text, size_t bytes)
+{
+    (void)cookie;
+    if (!*hold.open && mp_buffer_append(&hold.kept, text, bytes) == MP_OK)
+        return (ssize_t)bytes;
+    return pass_held() ? (ssize_t)fwrite(text, 1, bytes, hold.to) : 0;
+}
+
+void hold_begin(const bool *open)
+{
+    FILE *front = fopencookie(NULL, "w", (cookie_io_functions_t){.write = hold_text});
+
+    if (!front)
+        return;
+    hold.to = stdout;
+    hold.open = open;
+    stdout = front;
+}
+
+void hold_end(bool wanted)
+{
+    if (!hold.to)
+        return;
+    fclose(stdout);
+    stdout = hold.to;
+    if (wanted)
+        pass_held();
+    mp_buffer_free(&hold.kept);
+    hold.to = NULL;
 }

@@ -1,21 +1,232 @@
-/* A screen that is drawn again and again, and keys. The terminal's settings are put back by
- * whatever ends the process, so they are restored from an exit handler and from signal handlers.
+/* Terminals: their size, a line of progress, and a screen with keys. Handlers of signals draw and
+ * restore.
  */
 #include "cli/terminal.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text/foreign.h"
+#include "base/text/strings.h"
+#include "base/text/units.h"
+#include "table/table.h"
+
 #include "base/poison.h"
+
+/* ---- Its size ----
+ *
+ * The kernel knows it, or else the variables that shells set.
+ */
+
+#define MIN_COLUMNS 10
+#define MIN_LINES   2
+
+bool screen_is_able(int file)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(file) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+static unsigned from_environment(const char *name, unsigned usual)
+{
+    const char *text = getenv(name);
+    uint64_t number;
+
+    return text && mp_text_to_u64(text, 1, 10000, &number) ? (unsigned)number : usual;
+}
+
+struct screen_size screen_size_of(int file)
+{
+    struct winsize window = {.ws_row = 0};
+    struct screen_size size;
+
+    (void)ioctl(file, TIOCGWINSZ, &window);
+    size.columns = window.ws_col ? window.ws_col : from_environment("COLUMNS", 80);
+    size.lines = window.ws_row ? window.ws_row : from_environment("LINES", 24);
+    size.columns = size.columns < MIN_COLUMNS ? MIN_COLUMNS : size.columns;
+    size.lines = size.lines < MIN_LINES ? MIN_LINES : size.lines;
+    return size;
+}
+
+/* ---- Progress ----
+ *
+ * A line on stderr, drawn by a timer's signal: analyses need no hooks for it. The handler calls
+ * write and nothing else that could be in use when the signal comes.
+ */
+
+#define LINE_BYTES    256
+#define SECONDS_WIDTH 12 /* " 123456 s" and more */
+
+static struct {
+    volatile sig_atomic_t runs;
+    volatile sig_atomic_t drawn;
+    volatile sig_atomic_t seconds;
+    char text[LINE_BYTES]; /* "\rreading 'x.mpt':" */
+    size_t bytes;
+    size_t columns;
+} progress;
+
+/* Async-signal-safe. */
+static void write_text(int file, const char *text, size_t bytes)
+{
+    ssize_t ignored = write(file, text, bytes);
+
+    (void)ignored;
+}
+
+/* Appends " 12 s". */
+static size_t append_seconds(char *text, size_t at, unsigned seconds)
+{
+    char digits[12];
+    size_t count = 0;
+
+    do {
+        digits[count++] = (char)('0' + seconds % 10);
+        seconds /= 10;
+    } while (seconds && count < sizeof digits);
+    text[at++] = ' ';
+    while (count)
+        text[at++] = digits[--count];
+    text[at++] = ' ';
+    text[at++] = 's';
+    return at;
+}
+
+static void on_alarm(int number)
+{
+    char line[LINE_BYTES + 2 * SECONDS_WIDTH];
+    int before = errno;
+    size_t bytes;
+
+    (void)number;
+    if (!progress.runs)
+        return;
+    progress.seconds++;
+    memcpy(line, progress.text, progress.bytes);
+    bytes = append_seconds(line, progress.bytes, (unsigned)progress.seconds);
+    write_text(STDERR_FILENO, line, bytes);
+    progress.drawn = 1;
+    errno = before;
+}
+
+static void set_timer(time_t seconds)
+{
+    struct itimerval timer = {.it_value.tv_sec = seconds, .it_interval.tv_sec = seconds};
+
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* stdout may be a pipe to a pager, which owns the terminal. */
+static bool is_wanted(void)
+{
+    struct stat info;
+
+    if (!screen_is_able(STDERR_FILENO))
+        return false;
+    return isatty(STDOUT_FILENO) || (fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode));
+}
+
+static void make_text_of_path(const char *path)
+{
+    unsigned columns = screen_size_of(STDERR_FILENO).columns;
+    char name[REPORT_SHORTENED_BYTES];
+    size_t room = columns > 2 * SECONDS_WIDTH ? columns - 2 * SECONDS_WIDTH : SECONDS_WIDTH;
+    size_t bytes = strlen(path);
+    FILE *out = fmemopen(progress.text, sizeof progress.text, "w");
+
+    progress.bytes = 0;
+    if (!out)
+        return;
+    room = room > LINE_BYTES / 4 ? LINE_BYTES / 4 : room;
+    path = report_shorten(path, &bytes, room, name, sizeof name);
+    fputs("\rreading '", out);
+    foreign_put(out, path, bytes);
+    fputs("':", out);
+    progress.columns = columns - 1;
+    fflush(out);
+    progress.bytes = (size_t)ftell(out);
+    fclose(out);
+}
+
+static void make_text_of_count(size_t done, size_t count)
+{
+    int bytes = snprintf(progress.text, sizeof progress.text,
+                         "\radded %s of %s:", mp_count(done).text, mp_count(count).text);
+
+    progress.columns = screen_size_of(STDERR_FILENO).columns - 1;
+    progress.bytes = bytes > 0 ? (size_t)bytes : 0;
+}
+
+static void start(void)
+{
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+
+    progress.drawn = 0;
+    sigemptyset(&action.sa_mask);
+    if (progress.bytes && sigaction(SIGALRM, &action, NULL) == 0) {
+        progress.runs = 1;
+        set_timer(1);
+    }
+}
+
+void progress_begin(const char *path)
+{
+    progress_end();
+    if (!is_wanted())
+        return;
+    make_text_of_path(path);
+    progress.seconds = 0;
+    start();
+}
+
+void progress_count(size_t done, size_t count)
+{
+    bool runs = progress.runs;
+
+    if (!runs && !is_wanted())
+        return;
+    if (!done)
+        progress.seconds = 0;
+    progress.runs = 0; /* the handler must not see half a text */
+    make_text_of_count(done, count);
+    if (runs)
+        progress.runs = 1;
+    else
+        start();
+}
+
+void progress_end(void)
+{
+    if (!progress.runs)
+        return;
+    set_timer(0);
+    progress.runs = 0;
+    if (!progress.drawn)
+        return;
+    write_text(STDERR_FILENO, "\r", 1);
+    for (size_t i = 0; i < progress.columns; i++)
+        write_text(STDERR_FILENO, " ", 1);
+    write_text(STDERR_FILENO, "\r", 1);
+}
+
+/* ---- A screen that is drawn repeatedly ----
+ *
+ * The terminal's settings are put back by whatever ends the process, so they are restored from an
+ * exit handler and from signal handlers.
+ */
 
 /* The alternate screen, so that the old contents come back; no cursor, no line wrap. */
 static const char enter_text[] = "\033[?1049h\033[?25l\033[?7l";
@@ -31,18 +242,11 @@ static struct {
     sigset_t unblocked;
 } terminal;
 
-static void write_text(const char *text, size_t bytes)
-{
-    ssize_t ignored = write(STDOUT_FILENO, text, bytes);
-
-    (void)ignored;
-}
-
 /* Both are async-signal-safe. */
 static void put_back(void)
 {
     if (terminal.screen)
-        write_text(leave_text, sizeof leave_text - 1);
+        write_text(STDOUT_FILENO, leave_text, sizeof leave_text - 1);
     if (terminal.keys)
         tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
 }
@@ -52,7 +256,7 @@ static void terminal_take(void)
     struct termios raw = terminal.before;
 
     if (terminal.screen)
-        write_text(enter_text, sizeof enter_text - 1);
+        write_text(STDOUT_FILENO, enter_text, sizeof enter_text - 1);
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;

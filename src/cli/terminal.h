@@ -1,13 +1,45 @@
-/* A screen of lines that is drawn repeatedly, and keys that are read while it waits.
- *
- * The terminal's settings are restored at the end of the process, whatever ends it: exit, a signal,
- * a crash. Ctrl-Z restores them too, until the process continues. One screen a process.
- */
+/* Terminals: their size, a line of progress on stderr, and a screen that is drawn repeatedly. */
 #ifndef MP_CLI_TERMINAL_H
 #define MP_CLI_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* ---- Its size ---- */
+
+struct screen_size {
+    unsigned columns, lines;
+};
+
+/* Whether the file is a terminal that can do more than print lines: TERM is set, and not "dumb". */
+bool screen_is_able(int file);
+
+/* Of the terminal `file`, else of COLUMNS and LINES, else 80 by 24; at least 10 by 2. */
+struct screen_size screen_size_of(int file);
+
+/* ---- Progress ----
+ *
+ * What a command is busy with, if that takes over a second and somebody looks at a terminal.
+ */
+
+/* From a second on, and each second, stderr says how long `path` has been worked on. Nothing is
+ * printed unless stderr is a terminal and nothing else writes to it: stdout is the same terminal,
+ * or a file. */
+void progress_begin(const char *path);
+
+/* The same for a command that goes through many traces quickly: "added 12 of 2000: 3 s". Each call
+ * changes the numbers; the first has `done` 0. */
+void progress_count(size_t done, size_t count);
+
+/* Wipes the line. Whatever prints has to call it first; calls without a begin do nothing. */
+void progress_end(void);
+
+/* ---- A screen that is drawn repeatedly ----
+ *
+ * Keys are read while it waits. The terminal's settings are restored at the end of the process,
+ * whatever ends it: exit, a signal, a crash. Ctrl-Z restores them too, until the process continues.
+ * One screen a process.
+ */
 
 /* What ended a wait. */
 enum terminal_event {

@@ -9,10 +9,8 @@
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "cli/command.h"
-#include "cli/hold.h"
-#include "cli/progress.h"
 #include "cli/screen.h"
-#include "cli/size.h"
+#include "cli/terminal.h"
 
 #include "base/poison.h"
 

@@ -10,9 +10,7 @@
 
 #include "base/text/strings.h"
 #include "cli/command.h"
-#include "cli/endings.h"
-#include "cli/page_file.h"
-#include "cli/part_folder.h"
+#include "cli/outputs.h"
 #include "export/exports.h"
 
 #include "base/poison.h"

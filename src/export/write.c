@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/endings.h"
-#include "cli/part_folder.h"
-#include "cli/progress.h"
-#include "cli/trace_args.h"
+#include "cli/outputs.h"
+#include "cli/terminal.h"
+#include "cli/traces.h"
 
 #include "base/poison.h"
 

@@ -12,11 +12,11 @@
 
 #include "base/text/units.h"
 #include "cli/command.h"
-#include "cli/page_file.h"
+#include "cli/outputs.h"
 #include "cli/program.h"
-#include "cli/progress.h"
 #include "cli/report_options.h"
-#include "cli/trace_args.h"
+#include "cli/terminal.h"
+#include "cli/traces.h"
 #include "page/page.h"
 
 #include "base/poison.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/settings/forms.h"
-#include "cli/scratch.h"
+#include "cli/program.h"
 #include "nvprof/nvprof.h"
 #include "reports/metrics/metrics.h"
 #include "run/launch.h"

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/advise/advise.h"
 #include "reports/advise/print.h"
 #include "reports/common/iterations_by.h"

@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/page_file.h"
-#include "cli/progress.h"
+#include "cli/outputs.h"
 #include "cli/report_options.h"
-#include "cli/report_streams.h"
-#include "cli/trace_args.h"
+#include "cli/terminal.h"
+#include "cli/traces.h"
 #include "page/page.h"
 #include "reports/common/iterations_by.h"
 #include "reports/diff/diff.h"

@@ -6,8 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/report_streams.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "cli/view_options.h"
 #include "reports/common/iterations_by.h"
 #include "reports/digest/digest.h"

@@ -14,7 +14,7 @@
 #include "base/text/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "cli/view_options.h"
 #include "profile/set.h"
 

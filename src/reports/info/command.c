@@ -3,8 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/report_streams.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "cli/view_options.h"
 #include "reports/ranks/load.h"
 #include "reports/summary/print.h"

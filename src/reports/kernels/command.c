@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/counters/counters.h"
 #include "reports/kernels/kernels.h"
 #include "reports/kernels/print.h"

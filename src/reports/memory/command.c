@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/common/iterations_by.h"
 #include "reports/memory/memory.h"
 #include "reports/memory/print.h"

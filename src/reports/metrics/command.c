@@ -5,8 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/report_streams.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/common/quality.h"
 #include "reports/metrics/metrics.h"
 #include "reports/metrics/print.h"

@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/nvtx/nvtx.h"
 #include "reports/summary/print.h"
 

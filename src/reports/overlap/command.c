@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/overlap/overlap.h"
 #include "reports/overlap/print.h"
 

@@ -4,8 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/report_streams.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/ranks/lateness.h"
 #include "reports/ranks/load.h"
 #include "reports/ranks/print.h"

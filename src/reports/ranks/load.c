@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
 

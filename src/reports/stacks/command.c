@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/report_options.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "profile/common/called_from.h"
 #include "reports/stacks/print.h"
 #include "reports/stacks/stacks.h"

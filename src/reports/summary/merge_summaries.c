@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/report_streams.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/summary/print.h"
 #include "reports/summary/summary.h"
 

@@ -2,7 +2,7 @@
 #ifndef MP_REPORTS_SUMMARY_SUMMARISE_H
 #define MP_REPORTS_SUMMARY_SUMMARISE_H
 
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/summary/summary.h"
 #include "table/table.h"
 

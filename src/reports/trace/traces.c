@@ -6,8 +6,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/report_streams.h"
-#include "cli/trace_args.h"
+#include "cli/traces.h"
 #include "reports/trace/trace.h"
 
 #include "base/poison.h"

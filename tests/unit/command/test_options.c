@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "cli/progress.h"
 #include "cli/screen.h"
+#include "cli/terminal.h"
 #include "cli/view_options.h"
 
 #include "cli/command.c" /* NOLINT(bugprone-suspicious-include) */

@@ -1,5 +1,5 @@
-/* Lines on a terminal: where they are broken, and the line about what takes long. The command's
- * sources belong to no library, so they are compiled in here. */
+/* Lines on a terminal: where they are broken, and the line about what takes long. The function that
+ * breaks a line is static, so its source is compiled in here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,13 +9,15 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/progress.c" /* NOLINT(bugprone-suspicious-include) */
-#include "cli/size.c"     /* NOLINT(bugprone-suspicious-include) */
-#include "cli/wrap.c"     /* NOLINT(bugprone-suspicious-include) */
+#include "cli/terminal.h"
+
+#include "cli/screen.c" /* NOLINT(bugprone-suspicious-include) */
 
 static char printed[4096];
 static size_t printed_bytes;

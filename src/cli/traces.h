@@ -1,11 +1,15 @@
-/* The traces that a command line names: files and folders. */
-#ifndef MP_CLI_TRACE_ARGS_H
-#define MP_CLI_TRACE_ARGS_H
+/* The traces that a command line names: files and folders, and what is printed once for all of
+ * them.
+ */
+#ifndef MP_CLI_TRACES_H
+#define MP_CLI_TRACES_H
 
 #include <stdbool.h>
 
 #include "profile/set.h"
 #include "table/table.h"
+
+/* ---- Each trace, and all of them ---- */
 
 /* Analyses a trace, which belongs to the caller, and prints the result. On success *whole says
  * whether the trace is complete (quality_is_whole). On failure *error says why; MP_ERR_ARGUMENT
@@ -41,5 +45,19 @@ int complain_of_problems(const char *command, const struct trace_set *set);
 /* Raises the process's limit of open files to its maximum, because reports that merge rows read all
  * files at the same time. */
 void allow_many_files(void);
+
+/* ---- What is printed of several traces ----
+ *
+ * Where the rows of --csv and the documents of --json go while a command runs: what is printed once
+ * for all traces.
+ */
+
+/* Call before the first trace; `several`: documents form an array. Returns false after a
+ * complaint. */
+bool report_streams_open(const char *command, struct report_out *out, bool several);
+
+/* Call after the last trace. Returns `code`, or EXIT_USAGE after a complaint that no report had the
+ * table that --table names. */
+int report_streams_close(const char *command, struct report_out *out, int code);
 
 #endif
