@@ -1,11 +1,13 @@
 /* miniprof: reads the traces that libminiprof.so writes. The table of its commands is below; each
- * has a file of its own in commands/. Any other command line is taken as nvprof's. */
+ * has a file command.c in the folder of its question. Any other command line is taken as nvprof's.
+ */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/settings/config.h"
 #include "base/text/strings.h"
@@ -13,10 +15,39 @@
 #include "cli/program.h"
 #include "cli/view_options.h"
 #include "command/completions.h"
-#include "command/version.h"
+#include "export/gzip.h"
+#include "export/nvvp/nvvp.h"
 #include "nvprof/nvprof.h"
 
 #include "base/poison.h"
+
+/* ---- Version ----
+ *
+ * The commit is in build_id.c, which the Makefile writes, so that a new commit leaves all other
+ * objects as they are.
+ */
+
+extern const char build_package[]; /* orders as dpkg does: tools/packages/version */
+extern const char build_commit[];  /* "-": not built from a repository */
+
+/* One fact a line on stdout: version, package and commit, libraries, CUPTI's versions. The first
+ * line is `miniprof VERSION`, for scripts. */
+static void print_version(void)
+{
+    const char *sqlite = nvvp_library();
+    const char *zlib = gzip_library();
+
+    printf("miniprof %s\n", MP_VERSION);
+    printf("package  %s\n", build_package);
+    printf("commit   %s\n", build_commit[0] == '-' ? "unknown" : build_commit);
+    printf("zstd     %s\n", ZSTD_versionString());
+    printf("SQLite   %s\n", sqlite ? sqlite : "none: without nvprof's files (.nvvp)");
+    printf("zlib     %s\n", zlib ? zlib : "none: without compressed exports (.json.gz)");
+    printf("CUPTI    of CUDA " MP_CUPTI_MIN_CUDA " to 13.x; faults known up to " //
+           MP_CUPTI_NEWEST_CUDA "\n");
+}
+
+/* ---- The commands ---- */
 
 static const struct command commands[] = {
     {"run", cmd_run, "profile a program, then print the summary"},

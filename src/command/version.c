@@ -1,6 +1,5 @@
 /* Prints the version. The commit stands in build_id.c, which the Makefile writes, so that a new
  * commit leaves all other objects as they are. */
-#include "command/version.h"
 
 #include <stdio.h>
 #include <zstd.h>
