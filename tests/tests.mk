@@ -129,8 +129,6 @@ $(BUILD)/tests/unit/command/%: $(OBJ)/tests/unit/command/%.o $(UNIT_SHARED) $(RE
 	$(UNIT_LINK)
 
 $(BUILD)/tests/unit/command/test_threads_cpu: $(OBJ)/tests/gpu/threads_cpu.o
-$(BUILD)/tests/unit/command/test_calibrate: $(patsubst %,$(OBJ)/src/calibrate/%.o,\
-	answer constants measures spread)
 
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(sort $(wildcard tests/tools/*.c)))
 TEST_TOOLS += $(patsubst tools/dev/%.c,$(BUILD)/dev/%,$(sort $(wildcard tools/dev/*.c)))

@@ -1,14 +1,42 @@
-/* Reads a probe's answer and reduces its samples to medians. */
+/* Reads a probe's answer and its trace, and reduces the samples to medians. */
 #include "calibrate/answer.h"
 
+#include <miniprof/trace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text/strings.h"
 #include "base/text/units.h"
+#include "profile/definitions.h"
+#include "profile/quality.h"
+#include "profile/reading.h"
+#include "trace/codec/schema.h"
 
 #include "base/poison.h"
+
+/* ---- Measures ---- */
+
+static const char *const names[] = {
+#define X(name, text) text,
+    MEASURES(X)
+#undef X
+};
+
+const char *measure_name(enum measure measure)
+{
+    return names[measure];
+}
+
+/* The measure of that name; MEASURE_COUNT if there is none. */
+static enum measure measure_by_name(const char *name)
+{
+    int i = 0;
+
+    while (i < MEASURE_COUNT && strcmp(names[i], name) != 0)
+        i++;
+    return (enum measure)i;
+}
 
 /* ---- Lines ---- */
 
@@ -147,4 +175,97 @@ enum mp_status answer_sum_up(const struct answer *answer, struct measured *measu
                                 measure_name((enum measure)i));
     }
     return MP_OK;
+}
+
+/* ---- The trace ---- */
+
+struct pass {
+    struct answer *answer;
+    struct definitions definitions;
+    struct quality quality;
+};
+
+/* Other samples than those of calls begin at 0. */
+static void add_call(struct answer *answer, uint64_t start, uint64_t duration)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        struct answer_sample *sample = &answer->samples[i];
+        if (sample->begin && start >= sample->begin && start < sample->end) {
+            sample->found++;
+            sample->inside += duration;
+            return;
+        }
+    }
+}
+
+static enum mp_status take_call(void *context, const struct mp_batch *batch, uint32_t row)
+{
+    const struct mp_call_columns call = mp_call_columns(batch->columns);
+    struct pass *pass = context;
+
+    add_call(pass->answer, call.start[row], call.duration[row]);
+    return MP_OK;
+}
+
+static const struct reading_table tables[] = {
+    {MP_TABLE_call, MP_MASK(call, start, duration), .take_row = take_call},
+};
+
+static unsigned long number(const struct mp_trace *trace, const char *property)
+{
+    const char *text = mp_trace_property(trace, property);
+    uint64_t value = 0;
+
+    if (text)
+        mp_text_to_u64(text, 0, UINT32_MAX, &value);
+    return (unsigned long)value;
+}
+
+static enum mp_status find_key(const struct mp_trace *trace, const struct definitions *definitions,
+                               unsigned device, struct answer_key *key, struct mp_error *error)
+{
+    const struct definition_device *row = dense_at(&definitions->devices, device);
+    const char *name = row && row->defined ? definitions_text(definitions, row->name) : NULL;
+
+    key->driver = number(trace, "driver_version");
+    key->cupti = number(trace, "cupti_version");
+    if (!name || !key->driver || !key->cupti)
+        return mp_error_set(error, MP_ERR_DAMAGED,
+                            "the trace does not say which GPU, driver and CUPTI these are");
+    mp_text_copy(key->gpu, sizeof key->gpu, name);
+    return MP_OK;
+}
+
+static enum mp_status read_trace(struct mp_trace *trace, unsigned device, struct pass *pass,
+                                 struct answer_key *key, struct mp_error *error)
+{
+    char text[QUALITY_TEXT_BYTES];
+    const struct reading reading = {.trace = trace,
+                                    .what = "the calls",
+                                    .context = pass,
+                                    READING_TABLES(tables),
+                                    .quality = &pass->quality,
+                                    .definitions = &pass->definitions};
+
+    MP_TRY(reading_run(&reading, error));
+    if (*quality_describe(&pass->quality, text, sizeof text))
+        return mp_error_set(error, MP_ERR_DAMAGED, "%s", text);
+    return find_key(trace, &pass->definitions, device, key, error);
+}
+
+enum mp_status answer_read_trace(const char *path, unsigned device, struct answer *answer,
+                                 struct answer_key *key, struct mp_error *error)
+{
+    struct pass pass = {.answer = answer};
+    struct mp_trace *trace;
+    enum mp_status status;
+
+    MP_TRY(mp_trace_open(path, &trace, error));
+    definitions_init(&pass.definitions, trace);
+    quality_init(&pass.quality, trace);
+    status = read_trace(trace, device, &pass, key, error);
+    quality_free(&pass.quality);
+    definitions_free(&pass.definitions);
+    mp_trace_close(trace);
+    return status;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "calibrate/answer.h"
 #include "profile/costs/costs.h"
 
 #define CALIBRATE_MAX_ROUNDS 99
@@ -39,5 +40,16 @@ size_t calibration_wide(struct calibration *result);
 
 /* The child: `--probe ANSWER DEVICE`. Writes the file ANSWER; the result is the exit code. */
 int calibrate_probe(int argc, char **argv);
+
+/* ---- Arithmetic ---- */
+
+/* The costs of one round: a recorded probe against a bare one. They may be below 0. */
+void constants_find(const struct measured *bare, const struct measured *recorded,
+                    struct costs *costs);
+
+/* ---- Several rounds ---- */
+
+/* Medians, least and greatest of 1 to CALIBRATE_MAX_ROUNDS rounds; a cost below 0 is 0. */
+void calibration_sum_up(struct costs *rounds, size_t count, struct calibration *result);
 
 #endif

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "calibrate/answer.h"
-#include "calibrate/constants.h"
-#include "calibrate/spread.h"
+#include "calibrate/calibrate.h"
 #include "unit/trace_fixture.h"
 
 /* ---- The answer ---- */
