@@ -1,22 +1,322 @@
-/* Starts a program with the recorder in it. `run` and nvprof's command line share this, so that
- * both find the library and set the environment in the same way.
- */
+/* Starts a program with the recorder in it. */
 #include "run/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/data/hash.h"
+#include "base/data/storage.h"
+#include "base/io.h"
 #include "base/preload.h"
 #include "base/settings/config.h"
+#include "base/status.h"
 #include "base/text/strings.h"
 #include "cli/program.h"
-#include "run/startup.h"
 
 #include "base/poison.h"
+
+/* ---- A program ----
+ *
+ * Signals are passed on to it, and its exit code or signal becomes ours.
+ */
+
+#define CODE_CANNOT_RUN 126 /* as env(1) and the shells have it */
+#define CODE_NO_PROGRAM 127
+#define CODE_SIGNAL     128
+
+static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+/* Signals are waited for, together with SIGCHLD. So there is no handler, and no state that a
+ * handler would need. */
+static void block_signals(sigset_t *waited, sigset_t *before)
+{
+    struct sigaction ordinary = {.sa_handler = SIG_DFL};
+
+    sigaction(SIGCHLD, &ordinary, NULL); /* ignored, children would vanish without a status */
+    sigemptyset(waited);
+    sigaddset(waited, SIGCHLD);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        sigaddset(waited, passed_on[i]);
+    sigprocmask(SIG_BLOCK, waited, before);
+}
+
+/* In the child. A failure goes through the pipe, which a successful exec closes. */
+static void start_program(char **argv, int (*prepare)(void *context), void *context,
+                          const sigset_t *mask, int report)
+{
+    int error = prepare(context);
+
+    if (!error) {
+        sigprocmask(SIG_SETMASK, mask, NULL);
+        execvp(argv[0], argv);
+        error = errno;
+    }
+    if (write(report, &error, sizeof error) != sizeof error)
+        _exit(CODE_CANNOT_RUN);
+    _exit(error == ENOENT ? CODE_NO_PROGRAM : CODE_CANNOT_RUN);
+}
+
+static int read_report(int report)
+{
+    int error = 0;
+    ssize_t size;
+
+    do {
+        size = read(report, &error, sizeof error);
+    } while (size < 0 && errno == EINTR);
+    return size == sizeof error ? error : 0;
+}
+
+/* Passes a signal on, unless the kernel sent it: the terminal's Ctrl-C already went to the whole
+ * process group. */
+static void pass_on(pid_t pid, const siginfo_t *info)
+{
+    if (info->si_code <= 0 || info->si_signo == SIGHUP)
+        kill(pid, info->si_signo);
+}
+
+static void wait_for_end(struct child *child, const sigset_t *waited)
+{
+    siginfo_t info;
+    int status;
+
+    for (;;) {
+        pid_t ended = waitpid(child->pid, &status, WNOHANG);
+        if (ended == child->pid)
+            break;
+        if (ended < 0 && errno != EINTR) {
+            child->exit_code = CODE_CANNOT_RUN;
+            return;
+        }
+        if (sigwaitinfo(waited, &info) > 0 && info.si_signo != SIGCHLD)
+            pass_on(child->pid, &info);
+    }
+    child->signalled = WIFSIGNALED(status);
+    child->exit_code = child->signalled ? CODE_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int child_run(char **argv, int (*prepare)(void *context), void *context, struct child *child)
+{
+    sigset_t waited;
+    sigset_t before;
+    int report[2];
+
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return -1;
+    block_signals(&waited, &before);
+    child->pid = fork();
+    if (child->pid == 0)
+        start_program(argv, prepare, context, child->mask ? child->mask : &before, report[1]);
+    close(report[1]);
+    if (child->pid > 0 && child->started)
+        child->started(child->pid, child->context);
+    child->start_errno = child->pid > 0 ? read_report(report[0]) : 0;
+    close(report[0]);
+    if (child->pid > 0)
+        wait_for_end(child, &waited);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return child->pid > 0 ? 0 : -1;
+}
+
+void child_die_alike(const struct child *child)
+{
+    int number = child->exit_code - CODE_SIGNAL;
+    struct sigaction ordinary = {.sa_handler = SIG_DFL};
+    sigset_t only;
+
+    if (!child->signalled)
+        return;
+    fflush(NULL);
+    prctl(PR_SET_DUMPABLE, 0);
+    sigaction(number, &ordinary, NULL);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+}
+
+/* ---- What Python imports ----
+ *
+ * What a Python program imports when it starts (MINIPROF_OPERATORS): the text of
+ * tools/python/startup/sitecustomize.py. It is one file for all programs of a user, since each
+ * version has the same text for all. The folder is named after the text, so versions do not disturb
+ * each other.
+ */
+
+#define NAME "sitecustomize.py"
+
+extern const unsigned char startup_frame[];
+extern const size_t startup_frame_bytes;
+
+/* $XDG_CACHE_HOME/miniprof/startup-0123456789abcdef */
+static bool find_folder(const char *text, size_t bytes, char *folder, size_t size)
+{
+    char costs[PATH_MAX];
+    char *slash;
+    int length;
+
+    if (!mp_costs_path(costs, sizeof costs))
+        return false;
+    slash = strrchr(costs, '/');
+    *slash = '\0';
+    length = snprintf(folder, size, "%s/startup-%016" PRIx64, costs, mp_hash64(text, bytes, 0));
+    return length > 0 && (size_t)length < size && !strchr(folder, ':');
+}
+
+/* With those around it. */
+static bool make_folder(char *folder)
+{
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(folder, 0700);
+        *slash = '/';
+    }
+    return mkdir(folder, 0700) == 0 || errno == EEXIST;
+}
+
+static bool write_whole(int fd, const char *text, size_t bytes)
+{
+    bool done = write(fd, text, bytes) == (ssize_t)bytes;
+
+    return close(fd) == 0 && done;
+}
+
+/* ---- Who can change it ----
+ *
+ * Python runs the file, so nobody but the user and root may be able to change it, or to put another
+ * one in its place. The folder's name is no secret. */
+
+/* Whether others can neither change this folder or link nor put another one in its place, provided
+ * that they cannot change the folder around it. In a folder such as /tmp only the owner moves. */
+static bool is_safe(const char *path)
+{
+    struct stat about;
+
+    return lstat(path, &about) == 0 && (about.st_uid == geteuid() || about.st_uid == 0) &&
+           (S_ISLNK(about.st_mode) || !(about.st_mode & (S_IWGRP | S_IWOTH)) ||
+            about.st_mode & S_ISVTX);
+}
+
+/* Of all folders around it. */
+static bool is_safe_below_root(const char *folder)
+{
+    char path[PATH_MAX];
+    bool safe = true;
+
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *slash = strchr(path + 1, '/'); slash && safe; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        safe = is_safe(path);
+        *slash = '/';
+    }
+    return safe;
+}
+
+/* Of the links on the way, and of what they lead to. */
+static bool is_private(const char *folder)
+{
+    char real[PATH_MAX];
+    struct stat about;
+
+    return lstat(folder, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+           !(about.st_mode & (S_IWGRP | S_IWOTH)) && realpath(folder, real) &&
+           is_safe_below_root(folder) && is_safe_below_root(real);
+}
+
+/* Whether it is the user's file, with this text: not that of somebody who could change the folder
+ * before. */
+static bool is_right(const char *path, const char *text, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char *present = fd < 0 ? NULL : malloc(bytes);
+    struct stat about;
+    bool right =
+        present && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+        !(about.st_mode & (S_IWGRP | S_IWOTH)) && (uint64_t)about.st_size == bytes &&
+        mp_read_exact(fd, present, bytes, NULL) == MP_OK && memcmp(present, text, bytes) == 0;
+
+    free(present);
+    if (fd >= 0)
+        close(fd);
+    return right;
+}
+
+/* Another process may do the same at the same time. */
+static bool make_file(const char *text, size_t bytes, const char *folder)
+{
+    char path[PATH_MAX + sizeof NAME + 1];
+    char own[sizeof path + 16];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/" NAME, folder);
+    if (is_right(path, text, bytes))
+        return true;
+    snprintf(own, sizeof own, "%s.%d", path, (int)getpid());
+    unlink(own);
+    if (mp_create_exclusive(own, &fd, NULL) != MP_OK)
+        return false;
+    if (write_whole(fd, text, bytes) && rename(own, path) == 0)
+        return true;
+    unlink(own);
+    return false;
+}
+
+static enum mp_status write_file(char *folder, size_t size, struct mp_error *error)
+{
+    size_t bytes;
+    char *text = mp_frame_unpack(startup_frame, startup_frame_bytes, &bytes);
+    bool has_place = text && find_folder(text, bytes, folder, size) && make_folder(folder);
+    bool safe = has_place && is_private(folder);
+    bool done = safe && make_file(text, bytes, folder);
+
+    free(text);
+    if (has_place && !safe)
+        return mp_error_set(error, MP_ERR_IO, "others can change '%s', or it is a link", folder);
+    if (!done)
+        return mp_error_set(error, MP_ERR_IO, "neither XDG_CACHE_HOME nor HOME can be used");
+    return MP_OK;
+}
+
+/* Writes the file, unless it is there with this text, and puts its folder in front of PYTHONPATH.
+ * MP_ERR_IO: there is no place for it, or only one that other users can change, so that their code
+ * would run. MP_ERR_MEMORY. */
+static enum mp_status startup_set(struct mp_error *error)
+{
+    const char *present = getenv("PYTHONPATH");
+    char folder[PATH_MAX];
+    char *list;
+    size_t size;
+    bool done;
+
+    MP_TRY(write_file(folder, sizeof folder, error));
+    size = strlen(folder) + (present ? strlen(present) : 0) + 2;
+    list = malloc(size);
+    if (!list)
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory");
+    snprintf(list, size, "%s%s%s", folder, present && *present ? ":" : "", present ? present : "");
+    done = setenv("PYTHONPATH", list, 1) == 0;
+    free(list);
+    return done ? MP_OK : mp_error_set(error, MP_ERR_MEMORY, "no memory");
+}
+
+/* ---- The recorder in it ----
+ *
+ * `run` and nvprof's command line share this, so that both find the library and set the environment
+ * in the same way.
+ */
 
 #define ATTACH_NAME "MINIPROF_ATTACH"
 

@@ -23,7 +23,7 @@
 #include "cli/view_options.h"
 #include "reports/live/live.h"
 #include "reports/live/print.h"
-#include "run/ctl_client.h"
+#include "run/ctl.h"
 
 #include "base/poison.h"
 

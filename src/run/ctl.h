@@ -1,6 +1,6 @@
 /* Sends requests to the recorder inside a process: the client's end of base/process.h. */
-#ifndef MP_RUN_CTL_CLIENT_H
-#define MP_RUN_CTL_CLIENT_H
+#ifndef MP_RUN_CTL_H
+#define MP_RUN_CTL_H
 
 #include <stddef.h>
 #include <sys/types.h>
