@@ -114,13 +114,13 @@ CORE_OBJECTS   := $(call objects,$(CORE_FOLDERS))
 CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/export/no_sqlite.o,%/tables/sqlite.o \
 	$(filter-out %/nvvp/nvvp.o,$(filter $(OBJ)/src/export/nvvp/%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
 CORE_OBJECTS   := $(filter-out %/export/gzip$(if $(HAVE_ZLIB),_none).o,$(CORE_OBJECTS))
-CORE_OBJECTS   += $(OBJ)/html_assets.o $(OBJ)/cbid_frame.o
+CORE_OBJECTS   += $(OBJ)/html_assets.o $(OBJ)/cbid_frame.o $(OBJ)/startup_frame.o
 RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
 PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(MACHINE)),$(call objects,src/preload) \
 	$(OBJ)/src/base/elf_symbols.o)
 TOOL_OBJECTS   := $(call objects,src/command)
-TOOL_OBJECTS   += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_frame.o)
+TOOL_OBJECTS   += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o)
 
 TRACE_LIB   := $(OBJ)/libtrace.a
 READER_LIB  := $(OBJ)/libreader.a

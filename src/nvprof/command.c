@@ -10,7 +10,6 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "nvprof/nvprof.h"
-#include "nvprof/pattern.h"
 #include "run/query.h"
 
 #include "base/poison.h"

@@ -1,14 +1,10 @@
 /* nvprof's command line: `miniprof [nvprof options] PROGRAM`, or the command called by that name.
  *
- *     cmd_nvprof.c   what to do, help, version
+ *     command.c      what to do, help, version
  *     options.*      the table of options, parsing (options.def: the table itself)
- *     pattern.*      names with placeholders
- *     messages.c     nvprof's lines, the log file
- *     environment.c  from options to the recorder's settings
- *     files.c        the temporary folder, files of -o
- *     session.c      runs a program
- *     import.c       prints files
- *     report.c       which reports, in which order
+ *     files.c        names with placeholders, the temporary folder, files of -o, messages, the log
+ *     session.c      from options to the recorder's settings; runs a program
+ *     report.c       which reports, in which order; prints files
  */
 #ifndef MP_NVPROF_NVPROF_H
 #define MP_NVPROF_NVPROF_H
@@ -16,6 +12,7 @@
 #include <limits.h>
 #include <miniprof/trace.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -115,5 +112,30 @@ bool nvprof_reports(const struct nvprof_values *values);
 /* Prints the reports of one process. */
 enum mp_status nvprof_report(FILE *file, struct mp_trace *trace, const struct nvprof_values *values,
                              bool imported, struct mp_error *error);
+
+/* ---- File names ----
+ *
+ * nvprof's names with placeholders, filled in for a process other than this one.
+ *
+ *     %p %h %q{NAME} %%   as in base/io.h
+ *     %i                  number of a context or stream: only in their names
+ */
+
+/* Whether the pattern is well formed, whatever the environment holds: MP_OK or MP_ERR_ARGUMENT.
+ * `naming`: %i is allowed. */
+enum mp_status nvprof_pattern_check(const char *pattern, bool naming, struct mp_error *error);
+
+/* The first environment variable of a well-formed pattern that is not set, into `name`; false when
+ * there is none. */
+bool nvprof_pattern_missing(const char *pattern, char *name, size_t size);
+
+/* Whether the pattern has a %p. */
+bool nvprof_pattern_has_pid(const char *pattern);
+
+/* Fills in the placeholders, %p with `pid`. With `naming`, %i and %% stay as they are, and percent
+ * signs in inserted texts are doubled, so that the result is a pattern again. MP_ERR_ARGUMENT,
+ * MP_ERR_LIMIT when `size` is too small. */
+enum mp_status nvprof_pattern_expand(const char *pattern, const char *pid, bool naming,
+                                     char *buffer, size_t size, struct mp_error *error);
 
 #endif

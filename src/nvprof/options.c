@@ -9,7 +9,7 @@
 #include "base/metrics/metrics.h"
 #include "base/settings/forms.h"
 #include "base/text/strings.h"
-#include "nvprof/pattern.h"
+#include "nvprof/nvprof.h"
 
 #include "base/poison.h"
 

@@ -1,5 +1,4 @@
-/* nvprof's command line: parsing, names with placeholders, and what becomes of the environment. The
- * command's sources belong to no library, so they are compiled in here. */
+/* nvprof's command line: parsing, names with placeholders, and what becomes of the environment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +11,9 @@
 #include <unistd.h>
 
 #include "base/settings/config.h"
+#include "nvprof/nvprof.h"
 
-#include "nvprof/environment.c" /* NOLINT(bugprone-suspicious-include) */
-#include "nvprof/options.c"     /* NOLINT(bugprone-suspicious-include) */
-#include "nvprof/pattern.c"     /* NOLINT(bugprone-suspicious-include) */
+#include "nvprof/options.c" /* NOLINT(bugprone-suspicious-include) */
 
 #define MAX_WORDS 16
 
