@@ -60,7 +60,7 @@ static const struct option_set set = {
     .command = "calibrate",
     .synopsis = "[options]",
     .purpose = "Measures what recording adds to a program on this machine, and keeps it in the "
-               "user's cache folder, for reports that take it off.",
+               "user's cache folder, for reports that name the cost.",
     .notes = "Exit code: 0 fine, 1 measured but not kept, 2 wrong usage, 3 not measured.",
     .specs = specs,
     .count = sizeof specs / sizeof *specs,

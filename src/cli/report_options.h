@@ -50,7 +50,7 @@ struct report_values {
     {                                                                                              \
         .name = "table", .argument = "NAME", .kind = OPTION_TEXT,                                  \
         .offset = (at) + offsetof(struct report_values, table),                                    \
-        .help = "with --csv: another table of the report, which are " tables_                      \
+        .help = "with --csv: another table of the report: " tables_                                \
     }
 #define REPORT_JSON_OPTION(at)                                                                     \
     {                                                                                              \

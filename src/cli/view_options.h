@@ -40,8 +40,8 @@ struct view_values {
         .argument = "COLUMN",                                                                      \
         .kind = OPTION_TEXT,                                                                       \
         .offset = (at) + offsetof(struct view_values, sort),                                       \
-        .help = "rows by this column: numbers from the greatest, names by the alphabet; "          \
-                "-COLUMN the other way round",                                                     \
+        .help = "sort rows by this column: numbers descending, names ascending; -COLUMN reverses " \
+                "the order",                                                                       \
     },                                                                                             \
         {.name = "names",                                                                          \
          .argument = "full|short",                                                                 \
@@ -56,7 +56,7 @@ struct view_values {
     {                                                                                              \
         .name = "no-pager", .kind = OPTION_FLAG,                                                   \
         .offset = (at) + offsetof(struct view_values, no_pager),                                   \
-        .help = "never $PAGER or less, however long the output is"                                 \
+        .help = "print without $PAGER or less, however long the output is"                         \
     }
 
 /* Looks at the terminal and the options: sets out->file and, unless output is as it is without a

@@ -51,7 +51,7 @@ static void print_version(void)
 
 static const struct command commands[] = {
     {"run", cmd_run, "profile a program, then print the summary"},
-    {"ctl", cmd_ctl, "begin or end recording in a process, or ask how it stands"},
+    {"ctl", cmd_ctl, "begin or end recording in a process, or print its state"},
     {"top", cmd_top, "what a process that is being recorded does now"},
     {"report", cmd_report, "one screen: the latency, where it goes, what to change"},
     {"summary", cmd_summary, "where the time goes, by name: nvprof's table"},
@@ -69,7 +69,7 @@ static const struct command commands[] = {
     {"counters", cmd_counters, "the GPU's counters over time, by kernel, layer and iteration"},
     {"ranks", cmd_ranks, "who waits for whom across the ranks of a job"},
     {"memory", cmd_memory, "where memory goes: peaks, what is not freed, churn"},
-    {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
+    {"metrics", cmd_metrics, "hardware metrics of each kernel; --query lists those of the GPU"},
     {"html", cmd_html, "a page to look at: overview, time line, tables"},
     {"export", cmd_export, "the trace in the format of another tool"},
     {"fleet", cmd_fleet, "many traces in one folder, for SQL over all of them"},

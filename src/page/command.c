@@ -113,7 +113,7 @@ static const struct option_spec specs[] = {
      .argument = "N",
      .kind = OPTION_NUMBER,
      .offset = FIELD(events),
-     .help = "most events in the time line, the first ones (default 2000000)"},
+     .help = "at most N events in the time line, the first ones (default 2000000)"},
     ONE_CLOCK_OPTION(FIELD(one_clock)),
     REPORT_AS_RECORDED_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(FIELD(report), "only capture range N; without it, everything"),

@@ -141,8 +141,8 @@ static const struct option_set set = {
     .command = "ctl",
     .synopsis = "PID " REQUESTS,
     .purpose = "Begins or ends a capture range in a process that is being recorded, writes what "
-               "was recorded so far to its trace, or says how it stands or where its trace is.",
-    .notes = "The process has to be one's own, unless one is root, and in the same container. Exit "
+               "was recorded so far to its trace, or prints its state or the path of its trace.",
+    .notes = "The process must be yours, unless you are root, and in the same container. Exit "
              "code: 0 done, 1 the process refuses, 2 wrong usage, 3 the process is not reached.",
 };
 

@@ -164,7 +164,7 @@ run fleet add --job twelve new twelve*.mpt
 code 2
 stdout <<<"0 of 12 traces added to new"
 [ "$(wc -l <.stderr)" -eq 11 ] && [ "$(tail -n 1 .stderr)" = \
-    "miniprof fleet: 2 more runs are there already" ]
+    "miniprof fleet: the lake already has 2 more runs" ]
 verdict "ten lines and one" $?
 
 # Of two at the same time each run is added once, whole.

@@ -60,7 +60,7 @@ def not_views():
         text = laws.run("help", command) or ""
         if "--csv " not in text or command in NO_VIEWS:
             continue
-        tables = re.search(r"another table of the report, which\s+are(.*?)\n +--", text, re.DOTALL)
+        tables = re.search(r"another table of the report:(.*?)\n +--", text, re.DOTALL)
         names = re.findall(r"[a-z_]+", re.sub(r"\(.*?\)", "", tables.group(1))) if tables else []
         wrong += [f"{command} {name}" for name in [""] + [name for name in names if name != "and"]
                   if (command, name) not in known | {("deps", "gains")}]  # main one of --gains

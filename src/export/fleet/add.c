@@ -396,7 +396,7 @@ static void add_all(struct fleet *fleet)
     }
     progress_end();
     if (fleet->there > MAX_COMPLAINTS)
-        complain(fleet->job->command, "%s more runs are there already",
+        complain(fleet->job->command, "the lake already has %s more runs",
                  mp_count(fleet->there - MAX_COMPLAINTS).text);
 }
 

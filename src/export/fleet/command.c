@@ -30,7 +30,7 @@ static const struct option_spec specs[] = {
      .letter = 'f',
      .kind = OPTION_FLAG,
      .offset = FIELD(force),
-     .help = "replace runs that are there already"},
+     .help = "replace runs that the lake already has"},
     REPORT_DEMANGLING_OPTION(FIELD(report)),
 };
 #undef FIELD

@@ -58,8 +58,8 @@ static const struct option_spec specs[] = {
      .argument = "K",
      .kind = OPTION_NUMBER,
      .offset = FIELD(slowest),
-     .help = "with --iterations: what the K slowest have on their path more than "
-             "the median one"},
+     .help =
+         "with --iterations: what the paths of the K slowest have beyond that of the median one"},
     {.name = "what-if",
      .argument = "CHANGE",
      .kind = OPTION_TEXTS,
@@ -93,9 +93,8 @@ static const struct option_set set = {
     .command = "deps",
     .synopsis = "[options] TRACE|FOLDER...",
     .purpose = "Prints the critical path and the waiting times, by name, in "
-               "nvprof's layout: what "
-               "makes the run as long as it is, who waits for whom, and what a "
-               "change would bring.",
+               "nvprof's layout: what determines the length of the run, who waits for whom, and "
+               "what a change would gain.",
     .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says "
              "why), 2 wrong usage, 3 a "
              "trace cannot be read.",

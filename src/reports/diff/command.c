@@ -50,7 +50,8 @@ static const struct option_spec specs[] = {
      .argument = "PERCENT",
      .kind = OPTION_TEXT,
      .offset = FIELD(fail_above),
-     .help = "exit code 1 if the latency of B is surely greater, and by more than that: 3%"},
+     .help = "exit code 1 if the latency of B is higher by more than PERCENT, such as 3%, and not "
+             "by chance"},
     {.name = "html",
      .argument = "FILE",
      .kind = OPTION_TEXT,
@@ -75,7 +76,7 @@ static const struct option_set set = {
     .synopsis = "[options] A B | A... -- B...",
     .purpose = "Compares two traces, or two sets of traces of repeated runs: how long an iteration "
                "takes, and which kernels were added, removed, slower or faster. A side is a "
-               "trace, a folder of traces, or several of them before and behind --.",
+               "trace, a folder of traces, or several of them before and after --.",
     .notes = "Exit code: 0 fine, 1 slower than --fail-above allows or a trace is not whole (lines "
              "of the report say which), 2 wrong usage, no such iterations, 3 a "
              "trace cannot be read or the page not written.",

@@ -46,7 +46,7 @@ static const struct option_spec specs[] = {
 static const struct option_set set = {
     .command = "report",
     .synopsis = "[options] TRACE|FOLDER...",
-    .purpose = "Prints a screen that says what one should know at first: how long an iteration "
+    .purpose = "Prints one screen with what to know first: how long an iteration "
                "takes and where its time goes, what to change, what was recorded, and the commands "
                "that look further. Of several traces: a line for each, and the slowest in full.",
     .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage "

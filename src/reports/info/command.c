@@ -29,7 +29,7 @@ static const struct option_set set = {
     .synopsis = "[options] TRACE|FOLDER...",
     .purpose = "Prints what is inside a trace: its header, rows and bytes of each table, capture "
                "ranges, and how far it can be trusted. Of several: a table of the processes, with "
-               "their times on one clock as far as that can be had.",
+               "their times on one clock where possible.",
     .notes = "Records are the rows of all event tables but capture and quality, which are the "
              "recorder's own notes. Bytes per record is the size of the whole file over them. Exit "
              "code: 0 fine, 1 the trace is not whole, 2 wrong usage, 3 it cannot be read.",

@@ -42,7 +42,7 @@ static const struct option_spec specs[] = {
      .argument = "N",
      .kind = OPTION_NUMBER,
      .offset = FIELD(points),
-     .help = "the same in N steps of equal length: least, most, and at the end"},
+     .help = "the same in N steps of equal length: minimum, maximum, and at the end"},
     REPORT_CSV_OPTION(FIELD(report)),
     REPORT_TABLE_OPTION(FIELD(report), "peaks, pools, not_freed, churn and iterations"),
     REPORT_JSON_OPTION(FIELD(report)),

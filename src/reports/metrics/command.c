@@ -79,7 +79,7 @@ static const struct option_spec specs[] = {
 static const struct option_set set = {
     .command = "metrics",
     .synopsis = "[options] TRACE|FOLDER... | --query [--events|--raw|--sampling] [--devices LIST]",
-    .purpose = "Prints what was measured of kernels with MINIPROF_METRICS: least, greatest and "
+    .purpose = "Prints the metrics of kernels that MINIPROF_METRICS measured: minimum, maximum and "
                "mean by device, kernel and metric, in nvprof's layout.",
     .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
              "3 a trace cannot be read, or there is no GPU to ask.",
