@@ -29,8 +29,8 @@ struct metrics_metric {
     const char *name;
     const char *expression;
     const char *description;
-    unsigned state; /* MP_metric_state_* */
-    enum metric_unit unit;
+    unsigned state;   /* MP_metric_state_* */
+    uint32_t unit;    /* enum metric_unit */
     bool event;       /* one of nvprof's events */
     const char *note; /* of a substitute: how it differs; NULL if that is not known */
 };
