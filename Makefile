@@ -239,8 +239,13 @@ SMALL_WORK := $(filter-out $(addprefix src/reports/,deps replay trace),$(wildcar
 	$(addprefix src/base/,metrics settings text) \
 	$(addprefix src/,cli export page run calibrate nvprof command)
 $(foreach folder,$(SMALL_WORK),$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
-# What is done once for each trace, not for each row.
-$(foreach file,fingerprint identity quality set,$(OBJ)/src/profile/$(file).o): EXTRA_CFLAGS += -Os
+# What is done once for each trace, or for each row of a page, not for each row of the trace.
+$(addprefix $(OBJ)/src/,$(addprefix profile/,fingerprint.o identity.o quality.o set.o merge.o) \
+	$(addprefix reports/deps/,command.o iterations.o names.o print.o trace.o what_if.o) \
+	$(addprefix table/,documents.o terminal.o view.o) \
+	$(addprefix base/,elf_symbols.o io.o log.o process.o) trace/read/reader.o trace/read/scan.o \
+	reports/replay/changes.o $(addprefix reports/trace/,api_trace.o gpu_trace.o survey.o traces.o)): \
+	EXTRA_CFLAGS += -Os
 $(OBJ)/src/export/perfetto/proto.o: EXTRA_CFLAGS += -O2
 endif
 

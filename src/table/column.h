@@ -133,33 +133,36 @@ struct report_column {
     const char *title; /* NULL: the key */
     const char *key;   /* in JSON; NULL leaves the column out there */
     const char *unit;  /* in CSV's row of units; NULL: none, or the kind's own */
-    enum report_kind kind;
-    uint8_t width; /* characters in text, at least */
-    bool left;     /* left-justified */
-    bool cut;      /* TEXT: in text no wider than `width`, as nvprof's devices */
-    bool decimals; /* TIME, MEAN: in nvprof's style six decimals, as its dependency analysis */
-    bool moment;   /* TIME: a point in time, of which our own style prints all digits */
-    bool exact;    /* TIME: in CSV enough decimals for a ns also in seconds; else six */
-    bool scaled;   /* BYTES, THROUGHPUT: in CSV one unit for the column, by the greatest measured
-                      value, as for times; otherwise bytes and bytes a second */
-    bool ranked;   /* TEXT that is a number in words: the cell's `real` has it too, for --sort */
-    bool name;     /* TEXT: names, which give way on a terminal; else the last column of text is */
-    bool rough;    /* PERCENT: an estimate, which our own style prints with one place */
-    bool share;    /* PERCENT: of all; TIME, MEAN: counts beside it; on a terminal rows that have
-                      nothing of either are folded into one line */
-    bool roomy;    /* BYTES: our own style takes a character more than `width` */
-    uint8_t drop;  /* on a terminal, columns with the greatest number are left out first */
-
-    /* Where the column is shown. */
-    uint8_t formats; /* REPORT_IN_*; 0: everywhere */
-    uint32_t needs;  /* one of these bits must be in the layout's `there`; 0: always */
 
     /* What it shows of a row: `cell`, or else `value` if `when` is known. */
     report_accessor *cell;
-    unsigned index; /* for an accessor that several columns share */
     struct report_member value;
     struct report_member when; /* a member that is not 0 and not NULL if the value is known */
-    enum report_unknown unknown;
+    enum report_unknown unknown : 8;
+
+    /* Where the column is shown. */
+    uint8_t formats; /* REPORT_IN_*; 0: everywhere */
+    uint8_t drop;    /* on a terminal, columns with the greatest number are left out first */
+    uint16_t needs;  /* one of these bits must be in the layout's `there`; 0: always */
+
+    uint16_t index; /* for an accessor that several columns share */
+
+    /* How. There are hundreds of columns: bits, so that the command stays small. */
+    enum report_kind kind : 8;
+    uint8_t width;     /* characters in text, at least */
+    bool left : 1;     /* left-justified */
+    bool cut : 1;      /* TEXT: in text no wider than `width`, as nvprof's devices */
+    bool decimals : 1; /* TIME, MEAN: in nvprof's style six decimals, as its dependency analysis */
+    bool moment : 1;   /* TIME: a point in time, of which our own style prints all digits */
+    bool exact : 1;    /* TIME: in CSV enough decimals for a ns also in seconds; else six */
+    bool scaled : 1;   /* BYTES, THROUGHPUT: in CSV one unit for the column, by the maximum, as for
+                          times; otherwise bytes and bytes a second */
+    bool ranked : 1; /* TEXT that is a number in words: the cell's `real` has it too, for --sort */
+    bool name : 1;  /* TEXT: names, which give way on a terminal; else the last column of text is */
+    bool rough : 1; /* PERCENT: an estimate, which our own style prints with one place */
+    bool share : 1; /* PERCENT: of all; TIME, MEAN: counts beside it; on a terminal rows that have
+                       nothing of either are folded into one line */
+    bool roomy : 1; /* BYTES: our own style takes a character more than `width` */
 };
 
 /* A column in one line: COLUMN("Calls", "calls", COUNT, 5, MEMBER(struct row, calls)). */

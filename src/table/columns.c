@@ -68,12 +68,13 @@ static bool is_real(enum report_kind kind)
 /* Where the member of this row is; NULL: nowhere. */
 static const void *find_member(const struct report_member *member, const void *row)
 {
-    const char *at = (const char *)row + member->offset;
+    const void *at = (const char *)row + member->offset;
+    const char *pointed;
 
     if (!member->through)
         return at;
-    memcpy(&at, at, sizeof at);
-    return at ? at + member->inner : NULL;
+    memcpy(&pointed, at, sizeof pointed);
+    return pointed ? pointed + member->inner : NULL;
 }
 
 static uint64_t whole_number(enum report_type type, const void *at)
