@@ -170,18 +170,18 @@ static void json_running(struct json_writer *json, const struct contents *conten
 }
 
 /* Which source tells of NCCL's operations; nothing where there are none. */
-static void print_told(FILE *out, const struct told *told)
+static void print_nccl_sources(FILE *out, const struct nccl_sources *sources)
 {
     const struct {
         uint64_t count;
         const char *source;
-    } parts[] = {{told->by_plugin, "by NCCL's profiler plugin"},
-                 {told->by_nvtx, "by NVTX"},
-                 {told->by_name, "by NVTX names only (no sizes, no communicators)"}};
+    } parts[] = {{sources->by_plugin, "by NCCL's profiler plugin"},
+                 {sources->by_nvtx, "by NVTX"},
+                 {sources->by_name, "by NVTX names only (no sizes, no communicators)"}};
     const char *before = "";
 
-    if (told->by_plugin + told->by_nvtx + told->by_name == 0) {
-        if (told->kernels)
+    if (sources->by_plugin + sources->by_nvtx + sources->by_name == 0) {
+        if (sources->kernels)
             fprintf(
                 out, "%-28s%s\n", "collectives",
                 "unknown: NCCL ran and told nothing (NCCL_NVTX_DISABLE=1 or MINIPROF_NCCL=off)");
@@ -197,13 +197,13 @@ static void print_told(FILE *out, const struct told *told)
     fputc('\n', out);
 }
 
-static void json_told(struct json_writer *json, const struct told *told)
+static void json_nccl_sources(struct json_writer *json, const struct nccl_sources *sources)
 {
-    if (told->by_plugin + told->by_nvtx + told->by_name == 0)
+    if (sources->by_plugin + sources->by_nvtx + sources->by_name == 0)
         return;
     json_key_object(json, "collectives");
-    JSON_FACTS(json, FACT("by_plugin", told->by_plugin), FACT("by_nvtx", told->by_nvtx),
-               FACT("by_name", told->by_name));
+    JSON_FACTS(json, FACT("by_plugin", sources->by_plugin), FACT("by_nvtx", sources->by_nvtx),
+               FACT("by_name", sources->by_name));
     json_close_object(json);
 }
 
@@ -222,7 +222,7 @@ static void summary_info_print_text(const struct report_out *out, const struct m
         print_property(out->file, key, value);
     print_span(out->file, contents);
     print_ranges(out->file, contents);
-    print_told(out->file, &contents->told);
+    print_nccl_sources(out->file, &contents->nccl_sources);
     print_counters(out->file, contents);
     print_running(out->file, contents);
     fprintf(out->file, "%-28s%s\n", "dropped", mp_count(contents->quality.dropped).text);
@@ -289,7 +289,7 @@ static void summary_info_print_json(FILE *out, const struct mp_trace *trace,
     report_json_print(&json, "tables",
                       &(struct report_layout){REPORT_COLUMNS(columns), .of = contents}, each_table);
     json_baseline(&json, &contents->baseline);
-    json_told(&json, &contents->told);
+    json_nccl_sources(&json, &contents->nccl_sources);
     json_running(&json, contents);
     json_key(&json, "quality");
     json_quality(&json, &contents->quality, &contents->definitions);

@@ -2,10 +2,11 @@
  * quality) and one column of `collective` are decoded, so it is quick for large files.
  */
 #include "reports/summary/contents.h"
-#include "profile/reading.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "profile/reading.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
@@ -58,15 +59,35 @@ static enum mp_status count_chunks(struct contents *contents, struct mp_trace *t
     return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
 }
 
+static bool has_kernel_of_nccl(const struct mp_batch *batch)
+{
+    static const char *const parts[] = {"ncclDevKernel", "ncclKernel"};
+    const size_t length = batch->rows && batch->text ? batch->text_end[batch->rows - 1] : 0;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (length && memmem(batch->text, length, parts[i], strlen(parts[i])))
+            return true;
+    return false;
+}
+
 static enum mp_status take_strings(void *context, const struct mp_batch *batch)
 {
-    told_take_strings(&((struct contents *)context)->told, batch);
+    struct nccl_sources *sources = &((struct contents *)context)->nccl_sources;
+
+    sources->kernels = sources->kernels || has_kernel_of_nccl(batch);
     return MP_OK;
 }
 
 static enum mp_status take_collectives(void *context, const struct mp_batch *batch)
 {
-    told_take_collectives(&((struct contents *)context)->told, batch);
+    const struct mp_collective_columns collective = mp_collective_columns(batch->columns);
+    struct nccl_sources *sources = &((struct contents *)context)->nccl_sources;
+
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        sources->by_plugin += collective.source[row] == MP_collective_source_plugin;
+        sources->by_nvtx += collective.source[row] == MP_collective_source_nvtx;
+        sources->by_name += collective.source[row] == MP_collective_source_name;
+    }
     return MP_OK;
 }
 

@@ -3,6 +3,7 @@
 #define MP_REPORTS_SUMMARY_CONTENTS_H
 
 #include <miniprof/trace.h>
+#include <stdbool.h>
 
 #include "base/status.h"
 #include "profile/definitions.h"
@@ -10,13 +11,20 @@
 #include "profile/ranges.h"
 #include "reports/recording_cost/baseline.h"
 #include "reports/summary/running.h"
-#include "reports/summary/told.h"
 
 struct table_contents {
     uint64_t rows;
     uint64_t chunks;
     uint64_t bytes;     /* in the file, chunk headers included */
     uint64_t raw_bytes; /* of the columns before compression */
+};
+
+/* Operations of NCCL: rows of `collective` by their source. */
+struct nccl_sources {
+    uint64_t by_plugin;
+    uint64_t by_nvtx;
+    uint64_t by_name; /* NVTX ranges without payloads: no sizes, no communicators */
+    bool kernels;     /* the trace names a kernel of NCCL */
 };
 
 struct contents {
@@ -32,7 +40,7 @@ struct contents {
     struct capture_ranges ranges;
     struct quality quality;
     struct baseline baseline;
-    struct told told;       /* of NCCL's operations */
+    struct nccl_sources nccl_sources;
     struct running running; /* at the end of the program */
     struct definitions definitions;
 };
