@@ -509,9 +509,9 @@ static bool is_plain(const char *text, size_t bytes)
 bool mp_costs_read(char text[MP_COSTS_BYTES + 1])
 {
     char path[4096];
-    uint64_t bytes;
+    uint64_t bytes = 0;
     bool whole;
-    int fd;
+    int fd = -1;
 
     if (!mp_costs_path(path, sizeof path) || mp_open_file(path, &fd, &bytes, NULL) != MP_OK)
         return false;

@@ -319,8 +319,8 @@ static enum mp_status measure_recorded(struct round *round, struct answer_key *k
 static enum mp_status round_run(struct round *round, bool bare_first, struct answer_key *key,
                                 struct costs *costs, struct mp_error *error)
 {
-    struct measured bare;
-    struct measured recorded;
+    struct measured bare = {0};
+    struct measured recorded = {0};
 
     round->launch.export_settings = prepare_recorded;
     round->launch.context = round;

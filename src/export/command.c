@@ -88,9 +88,13 @@ static const struct export_format *const all_formats[] = {
 #undef ADDRESS
 };
 
+#define ONE_MORE(format) +1
+enum { FORMATS = EXPORT_FORMATS(ONE_MORE) };
+#undef ONE_MORE
+
 const struct export_format *const *export_formats(size_t *count)
 {
-    *count = sizeof all_formats / sizeof *all_formats;
+    *count = FORMATS;
     return all_formats;
 }
 
@@ -108,7 +112,7 @@ static size_t list_options(struct option_spec specs[OPTIONS_MAX])
     size_t count = COMMON - 1, own = 0;
 
     memcpy(specs, common, sizeof common);
-    for (size_t i = 0; i < sizeof all_formats / sizeof *all_formats; i++) {
+    for (size_t i = 0; i < FORMATS; i++) {
         const struct export_option *option = all_formats[i]->options;
 
         for (; option && option->name && own < EXPORT_MAX_OWN; option++, own++)
@@ -262,7 +266,7 @@ static bool take_own(const struct export_values *values, struct export_job *job)
 {
     const char *const *value = values->own;
 
-    for (size_t i = 0; i < sizeof all_formats / sizeof *all_formats; i++) {
+    for (size_t i = 0; i < FORMATS; i++) {
         const struct export_option *option = all_formats[i]->options;
 
         for (; option && option->name; option++, value++) {

@@ -314,7 +314,7 @@ enum mp_status tables_open_sqlite(FILE *out, const char *path, const struct tabl
 {
     static const struct tables_back back = {begin, put, end, close_file};
     struct export_db *db;
-    char name[PATH_MAX];
+    char name[PATH_MAX] = "";
     enum mp_status status;
 
     *tables = NULL;

@@ -79,7 +79,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
         recording->decoder.overlaps = &recording->gpu->overlaps;
         recording->decoder.calls_end = &recording->gpu->cupti_state.calls_end;
     }
-    recording->decoder.own_calls = &recording->logs->own;
+    recording->decoder.own_calls = recording->logs ? &recording->logs->own : NULL;
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
     recording->profiled->correlation = &recording->decoder.correlation;
     lag_open(&recording->lag);
