@@ -1,10 +1,22 @@
-/* Sorts the rows of a summary as nvprof does: most time first. */
+/* Fills the rows of a summary and sorts them as nvprof does: most time first. */
 #include "reports/summary/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/poison.h"
+
+void summary_row_fill(struct summary_row *row, const char *name, const struct tally *tally,
+                      uint64_t group_total)
+{
+    *row = (struct summary_row){
+        .name = name,
+        .tally = *tally,
+        .mean = (double)tally->total / (double)tally->calls,
+        .deviation = tally_deviation(tally),
+        .percent = group_total ? 100.0 * (double)tally->total / (double)group_total : 0,
+    };
+}
 
 static int summary_compare_rows(const void *left, const void *right)
 {

@@ -16,17 +16,8 @@ struct summary_row {
 };
 
 /* Fills a row from a tally that has calls. */
-static inline void summary_row_fill(struct summary_row *row, const char *name,
-                                    const struct tally *tally, uint64_t group_total)
-{
-    *row = (struct summary_row){
-        .name = name,
-        .tally = *tally,
-        .mean = (double)tally->total / (double)tally->calls,
-        .deviation = tally_deviation(tally),
-        .percent = group_total ? 100.0 * (double)tally->total / (double)group_total : 0,
-    };
-}
+void summary_row_fill(struct summary_row *row, const char *name, const struct tally *tally,
+                      uint64_t group_total);
 
 /* Sorts as nvprof does: most time first, then by name. */
 void summary_rows_sort(struct summary_row *rows, size_t count);
