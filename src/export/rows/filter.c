@@ -79,8 +79,6 @@ static bool is_chosen(const struct export_rows *rows, uint64_t device)
 bool export_filter_device(const struct export_rows *rows, const struct export_source *source,
                           const struct export_row *row, const struct export_lane *lane)
 {
-    const struct mp_row_unified unified = export_row_unified(row);
-
     uint32_t launched;
 
     if (!rows->by_device)
@@ -91,8 +89,11 @@ bool export_filter_device(const struct export_rows *rows, const struct export_so
         return is_chosen(rows, export_row_memory(row).device);
     if (source->table->table == MP_TABLE_pool)
         return is_chosen(rows, export_row_pool(row).device);
-    if (source->table->table == MP_TABLE_unified)
+    if (source->table->table == MP_TABLE_unified) {
+        const struct mp_row_unified unified = export_row_unified(row);
+
         return is_chosen(rows, unified.source) || is_chosen(rows, unified.target);
+    }
     launched = row->correlation ? mp_map_get(&rows->launched, row->correlation) : MP_MAP_ABSENT;
     if (launched != MP_MAP_ABSENT)
         return launched;

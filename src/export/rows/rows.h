@@ -107,8 +107,8 @@ struct export_row {
     uint32_t index;
 };
 
-/* export_row_copy(row).bytes and so on: all columns of a row by name. A column that is not used
- * costs nothing. */
+/* export_row_copy(row).bytes and so on: all columns of a row of that table by name. A column that
+ * is not used costs nothing. */
 #define EXPORT_VALUE(table, id, name, type, unit, codec, doc)                                      \
     .name = row->columns[MP_COLUMN_##table##_##name][row->index],
 #define EXPORT_TYPED_ROW(table)                                                                    \
