@@ -208,16 +208,6 @@ void definitions_columns(uint32_t *masks, enum definitions_kept kept)
             masks[mp_table_by_id(kept_tables[i].table) - tables] |= kept_tables[i].columns;
 }
 
-void definitions_select(struct mp_cursor *cursor, bool nodes)
-{
-    for (size_t i = 0; i < KEPT_COUNT; i++) {
-        enum mp_table_id table = kept_tables[i].table;
-        bool wanted = nodes || (table != MP_TABLE_node && table != MP_TABLE_path);
-        mp_cursor_select(cursor, mp_table_by_id(kept_tables[i].table),
-                         wanted ? kept_tables[i].columns : 0);
-    }
-}
-
 static const struct kept_table *find_kept(unsigned table)
 {
     for (size_t i = 0; i < KEPT_COUNT; i++) {

@@ -99,10 +99,6 @@ enum definitions_kept {
  * mp_tables(). */
 void definitions_columns(uint32_t *masks, enum definitions_kept kept);
 
-/* Makes the cursor deliver the columns of the definition tables that are kept here. Graph nodes,
- * which can be many, and the paths in which they were captured come only if asked for. */
-void definitions_select(struct mp_cursor *cursor, bool nodes);
-
 /* Keeps the rows of a batch of any selected definition table; other tables are passed over. MP_OK
  * or MP_ERR_MEMORY. */
 enum mp_status definitions_take(struct definitions *definitions, const struct mp_batch *batch);

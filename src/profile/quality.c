@@ -36,12 +36,6 @@ void quality_columns(uint32_t *masks)
     masks[MP_INDEX_loss] |= MP_MASK(loss, range, name, value);
 }
 
-void quality_select(struct mp_cursor *cursor)
-{
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_quality), MP_MASK(quality, name, value));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_loss), MP_MASK(loss, range, name, value));
-}
-
 static enum mp_status take_losses(struct quality *quality, const struct mp_batch *batch)
 {
     const struct mp_loss_columns loss = mp_loss_columns(batch->columns);

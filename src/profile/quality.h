@@ -115,9 +115,6 @@ void quality_free(struct quality *quality);
  */
 void quality_columns(uint32_t *masks);
 
-/* Makes the cursor deliver what quality_take needs. */
-void quality_select(struct mp_cursor *cursor);
-
 /* Keeps the rows of a batch of the table `quality`; other tables are passed over. MP_OK or
  * MP_ERR_MEMORY. */
 enum mp_status quality_take(struct quality *quality, const struct mp_batch *batch);

@@ -32,12 +32,6 @@ void ranges_columns(uint32_t *masks)
     masks[MP_INDEX_capture] |= MP_MASK(capture, range, kind, time, correlation, reason);
 }
 
-void ranges_select(struct mp_cursor *cursor)
-{
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_capture),
-                     MP_MASK(capture, range, kind, time, correlation, reason));
-}
-
 /* The range with this id, made if it is new; NULL in *range when there are more than the file can
  * justify. */
 static enum mp_status reach_range(struct capture_ranges *ranges, uint64_t id,

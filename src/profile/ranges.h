@@ -38,9 +38,6 @@ void ranges_free(struct capture_ranges *ranges);
 /* Adds the columns that ranges_take needs to the masks, which stand in the order of mp_tables(). */
 void ranges_columns(uint32_t *masks);
 
-/* Makes the cursor deliver what ranges_take needs. */
-void ranges_select(struct mp_cursor *cursor);
-
 /* Keeps the rows of a batch of the table `capture`; other tables are passed over. MP_OK or
  * MP_ERR_MEMORY. */
 enum mp_status ranges_take(struct capture_ranges *ranges, const struct mp_batch *batch);

@@ -58,16 +58,6 @@ enum mp_status reading_take(const struct reading *reading, const struct mp_batch
     return MP_OK;
 }
 
-static void select_columns(const struct reading *reading, struct mp_cursor *cursor)
-{
-    if (!reading->select) {
-        reading_select(reading, cursor);
-        return;
-    }
-    reading_select_nothing(cursor);
-    reading->select(cursor, reading->context);
-}
-
 enum mp_status reading_run(const struct reading *reading, struct mp_error *error)
 {
     struct quality *quality = reading->unfinished ? NULL : reading->quality;
@@ -76,10 +66,9 @@ enum mp_status reading_run(const struct reading *reading, struct mp_error *error
     enum mp_status status;
 
     MP_TRY(mp_cursor_open(reading->trace, &cursor, error));
-    select_columns(reading, cursor);
+    reading_select(reading, cursor);
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = reading->select ? reading->take(reading->context, &batch)
-                                 : reading_take(reading, &batch);
+        status = reading_take(reading, &batch);
         if (status != MP_OK)
             break;
     }

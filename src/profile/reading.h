@@ -50,13 +50,9 @@ struct reading {
     struct capture_ranges *ranges;
     struct quality *quality; /* needs `definitions`, which have the names of its counters */
     bool unfinished;         /* the caller finishes `quality` (quality_finish, quality_examine) */
-    /* Of passes that are not described by tables: selects what the cursor is to deliver, where
-     * nothing is selected before, and uses a batch. `definitions` are not collected then. */
-    void (*select)(struct mp_cursor *cursor, void *context);
-    enum mp_status (*take)(void *context, const struct mp_batch *batch);
 };
 
-/* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what `take` answered, with a text in *error. */
+/* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what a `take` answered, with a text in *error. */
 enum mp_status reading_run(const struct reading *reading, struct mp_error *error);
 
 /* The two halves of a pass whose cursor the caller moves: selects the columns, hands a batch on. */

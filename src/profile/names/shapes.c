@@ -31,15 +31,6 @@ void shapes_columns(uint32_t *masks)
                 sm_warps, sm_blocks, sm_shared_memory, sm_registers);
 }
 
-void shapes_select(struct mp_cursor *cursor)
-{
-    uint32_t masks[MP_TABLE_COUNT] = {0};
-
-    shapes_columns(masks);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape), masks[MP_INDEX_shape]);
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device), masks[MP_INDEX_device]);
-}
-
 static uint32_t cut(uint64_t value)
 {
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;

@@ -1,11 +1,5 @@
 /* Launch shapes and the limits of devices in memory: the columns of the tables `shape` and `device`
- * that definitions.h does not keep.
- *
- *     definitions_select(cursor, false);
- *     shapes_select(cursor);                       // behind it
- *     ...                                          // for each batch
- *     definitions_take(&definitions, batch);
- *     shapes_take(&shapes, batch);
+ * that definitions.h does not keep. A pass collects them (reading.h, `shapes`).
  *
  * Memory: 80 bytes a shape, 64 a device.
  */
@@ -59,9 +53,6 @@ void shapes_free(struct shapes *shapes);
 
 /* Adds the columns that shapes_take needs to the masks, which stand in the order of mp_tables(). */
 void shapes_columns(uint32_t *masks);
-
-/* Makes the cursor deliver what is kept here, and what definitions_take needs of these tables. */
-void shapes_select(struct mp_cursor *cursor);
 
 /* Keeps the rows of a batch of the two tables; other tables are skipped. Ids that the size of the
  * file does not justify are left out. MP_OK or MP_ERR_MEMORY. */

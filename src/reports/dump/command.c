@@ -11,7 +11,9 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report_options.h"
+#include "profile/reading.h"
 #include "reports/dump/dump_table.h"
+#include "trace/codec/schema.h"
 
 #include "base/poison.h"
 
@@ -80,27 +82,15 @@ static void note_damage(struct dump *dump)
     dump->damage.rows_damaged += rows;
 }
 
-static void select_tables(struct mp_cursor *cursor, const struct mp_table_info *only)
-{
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], &tables[i] == only ? UINT32_MAX : 0);
-}
-
 static enum mp_status load_definitions(struct dump *dump)
 {
+    const struct reading reading = {.definitions = &dump->definitions, .kept = DEFINITIONS_ALL};
     struct mp_batch batch;
     enum mp_status status;
 
-    select_tables(dump->cursor, NULL);
-    definitions_select(dump->cursor, true);
-    while ((status = mp_cursor_next(dump->cursor, &batch)) == MP_OK) {
-        status = definitions_take(&dump->definitions, &batch);
-        if (status != MP_OK)
-            return status;
-    }
+    reading_select(&reading, dump->cursor);
+    while ((status = mp_cursor_next(dump->cursor, &batch)) == MP_OK)
+        MP_TRY(reading_take(&reading, &batch));
     return status;
 }
 
@@ -117,6 +107,8 @@ static void print_heading(const struct dump_table *dump, const char **separator)
 static enum mp_status dump_one(struct dump *dump, struct dump_table *table,
                                const struct mp_table_info *info, const char **separator)
 {
+    const struct reading_table whole = {info->id, MP_ALL_COLUMNS, .take = NULL};
+    const struct reading reading = {.tables = &whole, .table_count = 1};
     const struct dump_values *values = dump->values;
     bool named = dump->out->format == REPORT_JSON;
     struct mp_batch batch;
@@ -124,7 +116,7 @@ static enum mp_status dump_one(struct dump *dump, struct dump_table *table,
 
     dump_begin(table, info, dump->out, &dump->json, values->raw ? NULL : &dump->definitions, named);
     mp_cursor_rewind(dump->cursor);
-    select_tables(dump->cursor, info);
+    reading_select(&reading, dump->cursor);
     while ((status = mp_cursor_next(dump->cursor, &batch)) == MP_OK) {
         if (!values->report.table)
             print_heading(table, separator);

@@ -192,15 +192,13 @@ static void a_range_is_chosen_or_missing(void **state)
 
 static void load_definitions(struct definitions *definitions, struct mp_trace *trace)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
+    const struct reading reading = {.trace = trace,
+                                    .what = "the definitions",
+                                    .definitions = definitions,
+                                    .kept = DEFINITIONS_ALL};
 
     definitions_init(definitions, trace);
-    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
-    definitions_select(cursor, true);
-    while (mp_cursor_next(cursor, &batch) == MP_OK)
-        assert_int_equal(definitions_take(definitions, &batch), MP_OK);
-    mp_cursor_close(cursor);
+    assert_int_equal(reading_run(&reading, NULL), MP_OK);
 }
 
 static void references_are_explained_in_words(void **state)
