@@ -20,11 +20,10 @@
  * nine decimals, because strtod depends on the program's locale.
  */
 
-#define LONGEST_NS      (UINT64_C(1) << 62)
-#define FRACTION_DIGITS 9u
-#define FRACTION_ONE    UINT64_C(1000000000) /* 10^FRACTION_DIGITS */
-#define SECOND_NS       UINT64_C(1000000000)
-#define MAX_FACTOR      1000u
+#define LONGEST_NS   (UINT64_C(1) << 62)
+#define FRACTION_ONE UINT64_C(1000000000) /* nine decimals */
+#define SECOND_NS    UINT64_C(1000000000)
+#define MAX_FACTOR   1000u
 
 /* A number with nine digits behind the point, as an integer. */
 struct fixed {

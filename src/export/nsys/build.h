@@ -70,9 +70,7 @@ struct nsys {
     uint64_t event; /* the last eventId */
 };
 
-/* A cell of a row's own table, and a row's start in the session. */
-#define NSYS_CELL(row, table, column) ((row)->columns[MP_COLUMN_##table##_##column][(row)->index])
-
+/* A time of a row in the session. */
 static inline int64_t nsys_time(const struct nsys *nsys, uint64_t time)
 {
     return (int64_t)(time + nsys->process->who->offset - nsys->session);
