@@ -11,6 +11,11 @@
 
 #include "base/status.h"
 
+static inline uint64_t mp_max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- Sorting ----
  *
  * A stable sort of 32-bit indexes, in linear time if they are in order already.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "profile/stacks/alike.h"
 #include "profile/stacks/where.h"
 #include "reports/advise/build.h"
@@ -19,11 +20,6 @@
  * to where its thread has the result, whatever other threads do.
  */
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Where each iteration ends in the last replay. */
 static void find_ends(const struct advise *advise, uint64_t *ends)
 {
@@ -35,14 +31,14 @@ static void find_ends(const struct advise *advise, uint64_t *ends)
         uint32_t of = iterations->of[i];
 
         if (of != DEPS_NONE)
-            ends[of] = later(ends[of], deps_replayer_end(&advise->replayer, i));
+            ends[of] = mp_max(ends[of], deps_replayer_end(&advise->replayer, i));
     }
     for (size_t i = 0; i < iterations->count; i++) {
         const struct iteration *iteration = &iterations->items[i];
 
         if (iteration->thread != DEPS_NONE)
-            ends[i] = later(ends[i], deps_replayer_host(&advise->replayer, iteration->thread,
-                                                        iteration->host_end, true));
+            ends[i] = mp_max(ends[i], deps_replayer_host(&advise->replayer, iteration->thread,
+                                                         iteration->host_end, true));
         else if (!ends[i])
             ends[i] = iteration->end;
     }
@@ -80,7 +76,7 @@ static void find_steps(const struct advise *advise, uint64_t *steps)
     if (first->thread != DEPS_NONE)
         before = deps_replayer_host(&advise->replayer, first->thread, first->begin, false);
     for (size_t i = 0; i < iterations->count; i++) {
-        uint64_t end = later(steps[i], before);
+        uint64_t end = mp_max(steps[i], before);
 
         steps[i] = end - before;
         before = end;

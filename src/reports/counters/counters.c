@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/strings.h"
 #include "profile/reading.h"
 #include "reports/counters/pass.h"
@@ -13,11 +14,6 @@
 #include "base/poison.h"
 
 /* ---- Whole devices ---- */
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* When the device's first piece of work began; UINT64_MAX: it is not known. */
 static uint64_t first_work_of(const struct counters_pass *pass, uint64_t device)
@@ -45,7 +41,7 @@ static uint64_t first_work_of(const struct counters_pass *pass, uint64_t device)
 static uint64_t missing_of(const struct sample_set *set, const struct capture_range *range,
                            uint64_t known, uint64_t cut)
 {
-    uint64_t missing = 0, at = later(range->begin_time, known);
+    uint64_t missing = 0, at = mp_max(range->begin_time, known);
     bool first = true;
 
     for (size_t i = 0; i < set->count; i++) {
@@ -55,7 +51,7 @@ static uint64_t missing_of(const struct sample_set *set, const struct capture_ra
             continue;
         if (begin > at && (!first || begin - at > cut))
             missing += begin - at;
-        at = later(at, set->ends[i]);
+        at = mp_max(at, set->ends[i]);
         first = false;
     }
     return range->end_time != UINT64_MAX && range->end_time > at && range->end_time - at > cut
@@ -69,7 +65,7 @@ static uint64_t missing_time(const struct counters_pass *pass, const struct samp
                              const struct capture_ranges *ranges)
 {
     uint64_t interval = pass->result->counters[set->counters[0]].interval;
-    uint64_t cut = 2 * later(interval, set->count ? set->lengths[0] : 0);
+    uint64_t cut = 2 * mp_max(interval, set->count ? set->lengths[0] : 0);
     uint64_t known = first_work_of(pass, set->device), missing = 0;
 
     if (set->earliest == UINT64_MAX)

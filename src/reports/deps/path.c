@@ -29,11 +29,6 @@ struct walk {
     uint64_t idle_steps;      /* that did not move the moment */
 };
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void note_step(struct walk *walk, uint64_t begin, uint32_t activity, enum deps_part part)
 {
     struct deps_steps *steps = walk->steps;
@@ -52,7 +47,7 @@ static void note_step(struct walk *walk, uint64_t begin, uint32_t activity, enum
 /* Goes back to `until`, but not before the window's begin; returns the time in between. */
 static uint64_t go_back(struct walk *walk, uint64_t until, uint32_t activity, enum deps_part part)
 {
-    uint64_t stop = later(until, walk->window->begin);
+    uint64_t stop = mp_max(until, walk->window->begin);
     uint64_t time = 0;
 
     if (stop < walk->moment) {
@@ -85,7 +80,7 @@ static void give_activity(struct walk *walk, uint32_t index, uint64_t from)
 /* The time back to `until` is host code of the thread that the walk is on. */
 static void give_host_code(struct walk *walk, uint64_t until)
 {
-    uint64_t stop = later(until, walk->window->begin);
+    uint64_t stop = mp_max(until, walk->window->begin);
 
     if (stop < walk->moment)
         deps_divide_host_code(walk->deps, walk->lane, stop, walk->moment, walk->result->parts);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/reading.h"
@@ -270,11 +271,6 @@ static int compare_launches(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Each iteration lasts from its begin to the begin of the next one in its thread; the last one
  * until its work has ended and was waited for. */
 static enum mp_status add_launches(struct pass *pass, size_t first, size_t end)
@@ -297,7 +293,7 @@ static enum mp_status add_launches(struct pass *pass, size_t first, size_t end)
         if (follows)
             iterations_last_until(finder, begin);
         if (work->launch != DEPS_NONE)
-            until = later(until, iterations_awaited(finder, begin, work->launch, UINT64_MAX));
+            until = mp_max(until, iterations_awaited(finder, begin, work->launch, UINT64_MAX));
         MP_TRY(iterations_add(finder, begin, launch->begin, until, launch->thread));
         before = launch;
     }

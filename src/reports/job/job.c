@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "reports/deps/deps.h"
 #include "reports/job/inside.h"
@@ -105,11 +106,6 @@ uint32_t job_process(const struct job *job, uint32_t process)
 
 /* ---- Windows ---- */
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* All ranges with this id, or for 0 all of them, as one; whether every part has it. */
 static bool unite(const struct job *job, uint64_t id, struct deps_window *window)
 {
@@ -122,8 +118,8 @@ static bool unite(const struct job *job, uint64_t id, struct deps_window *window
         if (id && range->id != id)
             continue;
         window->begin = range->begin < window->begin ? range->begin : window->begin;
-        window->end = later(window->end, range->end);
-        window->host_end = later(window->host_end, range->host_end);
+        window->end = mp_max(window->end, range->end);
+        window->host_end = mp_max(window->host_end, range->host_end);
         found++;
     }
     if (!id && window->begin > window->end)

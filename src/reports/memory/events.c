@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/dense.h"
 #include "profile/merge.h"
@@ -202,15 +203,10 @@ static enum mp_status reach_pool(struct memory_events *events, uint64_t address,
     return MP_OK;
 }
 
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void note_reserved(struct memory_pool *pool, uint64_t size)
 {
     pool->reserved = size;
-    pool->max_reserved = greater(pool->max_reserved, size);
+    pool->max_reserved = mp_max(pool->max_reserved, size);
     pool->has_sizes = true;
 }
 
@@ -260,7 +256,7 @@ static enum mp_status take_pool_of(struct sweep *sweep, const struct merge_row *
         return MP_OK;
     note_reserved(pool, memory.pool_size[from->row]);
     pool->used = memory.pool_used[from->row];
-    pool->max_used = greater(pool->max_used, pool->used);
+    pool->max_used = mp_max(pool->max_used, pool->used);
     return MP_OK;
 }
 

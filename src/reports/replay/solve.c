@@ -9,11 +9,6 @@
 
 #include "base/poison.h"
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Of a part, on a lane. */
 static const struct deps_change *part_change(const struct replay *replay, uint32_t lane,
                                              enum deps_part part)
@@ -154,8 +149,8 @@ static uint64_t begin_of_work(const struct replay *replay, uint32_t index)
     if (activity->overlapped != DEPS_NONE &&
         (deps->activities[activity->overlapped].lane == activity->lane ||
          !is_edited(replay, index, DEPS_EDIT_NO_CROSS)))
-        begin = later(begin, replay_inside_work(replay, activity->overlapped,
-                                                deps_alone_from(deps, activity)));
+        begin = mp_max(begin, replay_inside_work(replay, activity->overlapped,
+                                                 deps_alone_from(deps, activity)));
     if (activity->front != DEPS_NONE && !is_edited(replay, index, DEPS_EDIT_NO_CROSS)) {
         uint32_t best = deps_best(deps, activity->front);
 
@@ -243,7 +238,7 @@ static uint64_t end_of_call(const struct replay *replay, uint32_t index)
         end = moment > end ? moment : end;
     }
     if (woken && !is_edited(replay, index, DEPS_EDIT_NO_WAIT))
-        end = later(end, replay_wake_moment(replay, index));
+        end = mp_max(end, replay_wake_moment(replay, index));
     if (woken || deps_call_waits(call))
         own = deps_changed(part_change(replay, call->lane, DEPS_RETURN), own);
     return end + own;
@@ -342,8 +337,8 @@ static uint64_t last_return(const struct replay *replay, const struct deps_windo
             !deps_in_window(deps, window, &deps->activities[piece]))
             continue;
         end = deps->activities[piece].end;
-        last = later(last,
-                     inside_call(replay, piece, end < window->host_end ? end : window->host_end));
+        last = mp_max(last,
+                      inside_call(replay, piece, end < window->host_end ? end : window->host_end));
     }
     return last;
 }
@@ -365,8 +360,8 @@ static uint64_t last_end(const struct replay *replay, const struct deps_window *
              at++) {
             if (!deps_in_window(deps, window, &deps->activities[at]))
                 continue;
-            last = later(last, replay->moments[at]);
-            *recorded = later(*recorded, deps->activities[at].end);
+            last = mp_max(last, replay->moments[at]);
+            *recorded = mp_max(*recorded, deps->activities[at].end);
         }
     }
     return last;
@@ -393,10 +388,10 @@ static void move_window(const struct replay *replay, struct deps_window *window)
         if (thread ==
             DEPS_NONE) /* without any call: the same distance from the last work as recorded */
             window->end = work + (work_end < recorded.end ? recorded.end - work_end : 0);
-        window->end = later(later(work, window->end), last_return(replay, &recorded));
+        window->end = mp_max(mp_max(work, window->end), last_return(replay, &recorded));
     }
-    window->host_end = later(window->host_end, window->begin);
-    window->end = later(window->end, window->begin);
+    window->host_end = mp_max(window->host_end, window->begin);
+    window->end = mp_max(window->end, window->begin);
 }
 
 /* The window with this id: ids are in order. NULL: it is not among them. */
@@ -428,7 +423,7 @@ static void prolong(const struct replay *replay, const struct deps_windows *wind
             continue;
         window = find_window(moved, windows->count, (uint64_t)windows->of[i] + 1);
         if (window)
-            window->end = later(window->end, replay->moments[i]);
+            window->end = mp_max(window->end, replay->moments[i]);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "reports/common/quality.h"
 #include "reports/trace/rows.h"
 #include "reports/trace/trace.h"
@@ -174,23 +175,18 @@ static enum mp_status trace_merged_advance(struct merging *merging)
 
 /* ---- The table ---- */
 
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void join_surveys(struct trace_survey *all, const struct trace_survey *one, uint64_t offset)
 {
     all->peers |= one->peers;
-    all->static_shared = greater(all->static_shared, one->static_shared);
-    all->dynamic_shared = greater(all->dynamic_shared, one->dynamic_shared);
+    all->static_shared = mp_max(all->static_shared, one->static_shared);
+    all->dynamic_shared = mp_max(all->dynamic_shared, one->dynamic_shared);
     if (!one->any)
         return;
     if (!all->any || one->first_start + offset < all->first_start)
         all->first_start = one->first_start + offset;
-    all->last_start = greater(all->last_start, one->last_start + offset);
-    all->duration = greater(all->duration, one->duration);
-    all->bytes = greater(all->bytes, one->bytes);
+    all->last_start = mp_max(all->last_start, one->last_start + offset);
+    all->duration = mp_max(all->duration, one->duration);
+    all->bytes = mp_max(all->bytes, one->bytes);
     if (one->throughput > all->throughput)
         all->throughput = one->throughput;
     all->any = true;
@@ -217,7 +213,7 @@ static uint32_t label_width(const struct trace_set *set)
     size_t width = strlen("Process");
 
     for (size_t i = 0; i < set->count; i++)
-        width = greater(width, strlen(set->processes[i].label));
+        width = mp_max(width, strlen(set->processes[i].label));
     return (uint32_t)(width < REPORT_WIDEST_TEXT ? width : REPORT_WIDEST_TEXT);
 }
 

@@ -1,4 +1,5 @@
 /* What must be known of all rows before the first one is printed. */
+#include "base/data/algorithms.h"
 #include "profile/reading.h"
 #include "reports/trace/rows.h"
 #include "trace/codec/schema.h"
@@ -8,11 +9,6 @@
 double trace_throughput(uint64_t bytes, uint64_t ns)
 {
     return ns ? (double)bytes * 1e9 / (double)ns : 0;
-}
-
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 static void take_times(struct trace_survey *survey, const struct activity_table *source,
@@ -28,9 +24,9 @@ static void take_times(struct trace_survey *survey, const struct activity_table 
     if (!survey->any || start < survey->first_start)
         survey->first_start = start;
     survey->any = true;
-    survey->last_start = greater(survey->last_start, start);
-    survey->duration = greater(survey->duration, duration);
-    survey->bytes = greater(survey->bytes, bytes);
+    survey->last_start = mp_max(survey->last_start, start);
+    survey->duration = mp_max(survey->duration, duration);
+    survey->bytes = mp_max(survey->bytes, bytes);
     if (throughput > survey->throughput)
         survey->throughput = throughput;
 }
@@ -93,8 +89,8 @@ enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_su
                                               .take_row = take_row};
     for (size_t i = 0; i < rows->shapes.count; i++) {
         const struct trace_shape *shape = dense_at(&rows->shapes, i);
-        survey->static_shared = greater(survey->static_shared, shape->static_shared);
-        survey->dynamic_shared = greater(survey->dynamic_shared, shape->dynamic_shared);
+        survey->static_shared = mp_max(survey->static_shared, shape->static_shared);
+        survey->dynamic_shared = mp_max(survey->dynamic_shared, shape->dynamic_shared);
     }
     if (!units && !(rows->present >> TRACE_COPY & 1))
         return MP_OK;
