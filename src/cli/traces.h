@@ -20,7 +20,8 @@ typedef enum mp_status trace_report(void *context, struct mp_trace *trace, bool 
 /* Opens a file for `report`, complains if either fails, and returns the exit code. */
 int report_trace(const char *command, const char *path, trace_report *report, void *context);
 
-/* The same for each file of the arguments; the files of a folder come in the order of trace/set.h.
+/* The same for each file of the arguments; the files of a folder come in the order of
+ * profile/set.h.
  * Returns the worst exit code. Other files of a folder that cannot be read lead to a complaint and
  * EXIT_FINDINGS. `out` is where the report goes: if there are several traces, their rows and
  * documents say whose they are.

@@ -8,8 +8,8 @@
  * from CHANNELS on have no places. close() breaks the links of a number,
  * and so does what puts another file in its place.
  */
-#ifndef MP_PRELOAD_WAITS_CHANNELS_H
-#define MP_PRELOAD_WAITS_CHANNELS_H
+#ifndef MP_PRELOAD_CHANNELS_H
+#define MP_PRELOAD_CHANNELS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -12,8 +12,8 @@
  *
  * Immutable once built.
  */
-#ifndef MP_RECORD_METRICS_PLAN_H
-#define MP_RECORD_METRICS_PLAN_H
+#ifndef MP_RECORD_COUNTERS_PLAN_H
+#define MP_RECORD_COUNTERS_PLAN_H
 
 #include "base/metrics/metrics.h"
 #include "record/counters/profiler_api.h"

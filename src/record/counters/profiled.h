@@ -10,8 +10,8 @@
  * bounded. `dropped_metrics` counts values that found no room. If a kernel's record comes so late
  * that its times are forgotten, the kernel has no times.
  */
-#ifndef MP_RECORD_METRICS_PROFILED_H
-#define MP_RECORD_METRICS_PROFILED_H
+#ifndef MP_RECORD_COUNTERS_PROFILED_H
+#define MP_RECORD_COUNTERS_PROFILED_H
 
 #include <pthread.h>
 #include <stdatomic.h>

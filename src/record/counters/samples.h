@@ -4,8 +4,8 @@
  * never changed once it is made, and lives as long as the process. A batch is some samples of a
  * set. Memory is bounded: when the writer does not keep up, samples are lost and counted.
  */
-#ifndef MP_RECORD_SAMPLING_SAMPLES_H
-#define MP_RECORD_SAMPLING_SAMPLES_H
+#ifndef MP_RECORD_COUNTERS_SAMPLES_H
+#define MP_RECORD_COUNTERS_SAMPLES_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -15,8 +15,8 @@
  * What a device is sampled with, and why not with more, is said in one line and written to the
  * trace (table `counter`). If sampling fails, the program and the rest of the trace are as without.
  */
-#ifndef MP_RECORD_SAMPLING_SAMPLING_H
-#define MP_RECORD_SAMPLING_SAMPLING_H
+#ifndef MP_RECORD_COUNTERS_SAMPLING_H
+#define MP_RECORD_COUNTERS_SAMPLING_H
 
 #include <cuda.h>
 #include <pthread.h>

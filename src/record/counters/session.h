@@ -2,8 +2,8 @@
  *
  * Not thread-safe: profiling.c has one lock for all.
  */
-#ifndef MP_RECORD_METRICS_SESSION_H
-#define MP_RECORD_METRICS_SESSION_H
+#ifndef MP_RECORD_COUNTERS_SESSION_H
+#define MP_RECORD_COUNTERS_SESSION_H
 
 #include "record/counters/plan.h"
 

@@ -11,8 +11,8 @@
  *
  * Filled once in InitializeInjection, read-only afterwards.
  */
-#ifndef MP_RECORD_API_API_SET_H
-#define MP_RECORD_API_API_SET_H
+#ifndef MP_RECORD_CUPTI_API_SET_H
+#define MP_RECORD_CUPTI_API_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>

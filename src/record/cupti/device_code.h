@@ -3,8 +3,8 @@
  * linked cubin names the device runtime's launch function only if one of its kernels calls it. Seen
  * with nvcc 12.8 and 13.0. A program that merely links cudadevrt lacks the name.
  */
-#ifndef MP_RECORD_PLACES_DEVICE_CODE_H
-#define MP_RECORD_PLACES_DEVICE_CODE_H
+#ifndef MP_RECORD_CUPTI_DEVICE_CODE_H
+#define MP_RECORD_CUPTI_DEVICE_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

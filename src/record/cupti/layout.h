@@ -9,8 +9,8 @@
  *
  * layout.c checks the offsets against the headers of this build.
  */
-#ifndef MP_RECORD_API_LAYOUT_H
-#define MP_RECORD_API_LAYOUT_H
+#ifndef MP_RECORD_CUPTI_LAYOUT_H
+#define MP_RECORD_CUPTI_LAYOUT_H
 
 #include <stdint.h>
 

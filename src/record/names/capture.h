@@ -12,8 +12,8 @@
  *
  * Owned by the writer thread.
  */
-#ifndef MP_RECORD_DATA_CAPTURE_H
-#define MP_RECORD_DATA_CAPTURE_H
+#ifndef MP_RECORD_NAMES_CAPTURE_H
+#define MP_RECORD_NAMES_CAPTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

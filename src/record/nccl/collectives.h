@@ -20,8 +20,8 @@
  * Owned by the writer thread. Memory is bounded: OPS_MAX pending operations, COMMS_MAX
  * communicators, OPS_THREADS threads. What finds no room is counted.
  */
-#ifndef MP_RECORD_COLLECTIVES_COLLECTIVES_H
-#define MP_RECORD_COLLECTIVES_COLLECTIVES_H
+#ifndef MP_RECORD_NCCL_COLLECTIVES_H
+#define MP_RECORD_NCCL_COLLECTIVES_H
 
 #include <stdbool.h>
 #include <stdint.h>

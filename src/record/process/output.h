@@ -4,8 +4,8 @@
  * writable is reported at once. If a process never makes a context (a helper that only asks for the
  * number of GPUs), the recorder removes its empty file again.
  */
-#ifndef MP_RECORD_CORE_OUTPUT_H
-#define MP_RECORD_CORE_OUTPUT_H
+#ifndef MP_RECORD_PROCESS_OUTPUT_H
+#define MP_RECORD_PROCESS_OUTPUT_H
 
 #include <limits.h>
 #include <stdbool.h>

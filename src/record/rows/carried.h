@@ -19,8 +19,8 @@
  *
  * Owned by the writer thread. Memory: open_ranges.h, which bounds it.
  */
-#ifndef MP_RECORD_DATA_CARRIED_H
-#define MP_RECORD_DATA_CARRIED_H
+#ifndef MP_RECORD_ROWS_CARRIED_H
+#define MP_RECORD_ROWS_CARRIED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  *
  * Owned by the writer.
  */
-#ifndef MP_RECORD_DATA_HOST_ROWS_H
-#define MP_RECORD_DATA_HOST_ROWS_H
+#ifndef MP_RECORD_ROWS_HOST_ROWS_H
+#define MP_RECORD_ROWS_HOST_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -19,8 +19,8 @@
  *
  * Owned by the writer thread.
  */
-#ifndef MP_RECORD_DATA_PATHS_H
-#define MP_RECORD_DATA_PATHS_H
+#ifndef MP_RECORD_ROWS_PATHS_H
+#define MP_RECORD_ROWS_PATHS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,8 +12,8 @@
  * logged after it posted a mark only after that mark. Otherwise rows between cudaProfilerStart and
  * the next round could be written before the mark and be discarded with the rows before it.
  */
-#ifndef MP_RECORD_DATA_RECORDING_H
-#define MP_RECORD_DATA_RECORDING_H
+#ifndef MP_RECORD_ROWS_RECORDING_H
+#define MP_RECORD_ROWS_RECORDING_H
 
 #include "record/core/call_log.h"
 #include "record/core/work.h"
@@ -36,7 +36,7 @@ struct recording {
     const char *path;            /* of the file, for messages */
     struct buffer_pool *pool;
     struct work_queue *queue;
-    struct call_logs *logs;
+    struct call_logs *logs;                     /* NULL in tests */
     struct waits *waits;
     struct edge_store *edges;
     struct profiled_store *profiled;

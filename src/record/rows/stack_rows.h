@@ -7,8 +7,8 @@
  *
  * Owned by the writer thread.
  */
-#ifndef MP_RECORD_DATA_STACK_ROWS_H
-#define MP_RECORD_DATA_STACK_ROWS_H
+#ifndef MP_RECORD_ROWS_STACK_ROWS_H
+#define MP_RECORD_ROWS_STACK_ROWS_H
 
 #include "base/data/map.h"
 #include "record/names/dictionary.h"

@@ -11,8 +11,8 @@
  * A signal handler comes while frames are made and freed. There nothing is loaded from where it
  * lies, and no page is trusted: with `copies` a walk sees what the kernel has copied.
  */
-#ifndef MP_RECORD_PYTHON_MEMORY_H
-#define MP_RECORD_PYTHON_MEMORY_H
+#ifndef MP_RECORD_STACKS_PYTHON_MEMORY_H
+#define MP_RECORD_STACKS_PYTHON_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  *
  * The lock is taken where a thread meets a stack or a function for the first time.
  */
-#ifndef MP_RECORD_PLACES_STORE_H
-#define MP_RECORD_PLACES_STORE_H
+#ifndef MP_RECORD_STACKS_STORE_H
+#define MP_RECORD_STACKS_STORE_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  *     event graph ─┼─> rules, one after the other ──> findings: estimates, then bounds
  *     measures ────┘        │        ▲
  *                           ▼        │
- *                        replay with what the rule would change (deps/replay.h)
+ *                        replay with what the rule would change (replay/replay.h)
  *
  * Without a number there is no finding. Each gain assumes its own change alone, so gains do not add
  * up. Memory, besides that of graph, iterations and replayer: 4 bytes an activity and 25 an

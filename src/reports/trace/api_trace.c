@@ -1,4 +1,4 @@
-/* `miniprof api-trace`: each CUDA call in order of time; common/traces.c does the work. */
+/* `miniprof api-trace`: each CUDA call in order of time; traces.c does the work. */
 #include "cli/command.h"
 #include "reports/trace/traces.h"
 #include "table/table.h"

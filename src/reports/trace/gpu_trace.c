@@ -1,4 +1,4 @@
-/* `miniprof gpu-trace`: each activity of the device in order of time; common/traces.c does the
+/* `miniprof gpu-trace`: each activity of the device in order of time; traces.c does the
  * work.
  */
 #include "cli/command.h"

@@ -41,7 +41,7 @@ enum mp_status print_traces(const struct report_out *out, struct mp_trace *trace
                             const struct traces_options *options, struct quality *quality,
                             struct mp_error *error);
 
-/* The rows of all processes of the set in one table, in order of aligned time (trace/set.h), then
+/* The rows of all processes of the set in one table, in order of aligned time (profile/set.h), then
  * of the processes. A column names the process. Starts count from the first printed record; in JSON
  * and in miniprof's own CSV they are ns since 1970. All files are open at the same time, each with
  * the memory that it takes alone. *whole says whether nothing is missing. Fails as print_traces
