@@ -21,10 +21,9 @@ typedef enum mp_status trace_report(void *context, struct mp_trace *trace, bool 
 int report_trace(const char *command, const char *path, trace_report *report, void *context);
 
 /* The same for each file of the arguments; the files of a folder come in the order of
- * profile/set.h.
- * Returns the worst exit code. Other files of a folder that cannot be read lead to a complaint and
- * EXIT_FINDINGS. `out` is where the report goes: if there are several traces, their rows and
- * documents say whose they are.
+ * profile/set.h. Returns the worst exit code. Other files of a folder that cannot be read lead to a
+ * complaint and EXIT_FINDINGS. `out` is where the report goes: if there are several traces, their
+ * rows and documents say whose they are.
  */
 int each_trace(const char *command, struct report_out *out, int count, char **arguments,
                trace_report *report, void *context);
