@@ -7,15 +7,6 @@
 
 #include "base/poison.h"
 
-void reading_select_nothing(struct mp_cursor *cursor)
-{
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
-}
-
 void reading_select(const struct reading *reading, struct mp_cursor *cursor)
 {
     size_t count;

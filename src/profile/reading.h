@@ -55,7 +55,8 @@ struct reading {
 /* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what a `take` answered, with a text in *error. */
 enum mp_status reading_run(const struct reading *reading, struct mp_error *error);
 
-/* The two halves of a pass whose cursor the caller moves: selects the columns, hands a batch on. */
+/* The two halves of a pass whose cursor the caller moves: selects the columns, and none else; hands
+ * a batch on. */
 void reading_select(const struct reading *reading, struct mp_cursor *cursor);
 enum mp_status reading_take(const struct reading *reading, const struct mp_batch *batch);
 
@@ -63,8 +64,5 @@ enum mp_status reading_take(const struct reading *reading, const struct mp_batch
  * MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */
 enum mp_status reading_has_rows(struct mp_trace *trace, unsigned table, bool *found,
                                 struct mp_error *error);
-
-/* Makes the cursor deliver nothing. */
-void reading_select_nothing(struct mp_cursor *cursor);
 
 #endif

@@ -28,7 +28,7 @@ static enum mp_status open_cursor(struct export_rows *rows, struct mp_error *err
     const struct export_source *sources = export_sources(&count);
 
     MP_TRY(mp_cursor_open(rows->trace, &rows->cursor, error));
-    reading_select_nothing(rows->cursor);
+    reading_select(&(const struct reading){.table_count = 0}, rows->cursor);
     for (size_t i = 0; i < count; i++) {
         if (is_chosen(rows, &sources[i]))
             mp_cursor_select(rows->cursor, mp_table_by_id(sources[i].table->table), UINT32_MAX);
