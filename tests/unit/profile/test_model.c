@@ -15,6 +15,7 @@
 #include "profile/names/names.h"
 #include "profile/quality.h"
 #include "profile/ranges.h"
+#include "profile/reading.h"
 #include "tools/known_trace.h"
 
 /* ---- Arrays by id ---- */
