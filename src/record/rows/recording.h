@@ -36,7 +36,7 @@ struct recording {
     const char *path;            /* of the file, for messages */
     struct buffer_pool *pool;
     struct work_queue *queue;
-    struct call_logs *logs;                     /* NULL in tests */
+    struct call_logs *logs; /* NULL in tests */
     struct waits *waits;
     struct edge_store *edges;
     struct profiled_store *profiled;
