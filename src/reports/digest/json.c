@@ -7,7 +7,7 @@
 #include "reports/advise/print.h"
 #include "reports/common/headline.h"
 #include "reports/common/recording_cost.h"
-#include "reports/digest/words.h"
+#include "reports/digest/print.h"
 
 #include "base/poison.h"
 

@@ -8,7 +8,7 @@
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "reports/advise/print.h"
-#include "reports/digest/words.h"
+#include "reports/digest/print.h"
 #include "table/table.h"
 
 #include "base/poison.h"

@@ -8,7 +8,7 @@
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
-#include "reports/digest/words.h"
+#include "reports/digest/print.h"
 #include "table/table.h"
 
 #include "base/poison.h"
@@ -317,39 +317,50 @@ static void put_commands(FILE *out, const struct digest *digest, size_t max)
 
 /* ---- Several traces ---- */
 
-static const struct report_column columns[] = {
-    {.title = "Trace", .kind = REPORT_CELL_TEXT, .width = 20, .left = true},
-    {.title = "Count", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "A second", .kind = REPORT_CELL_REAL, .width = 9},
-    {.title = "GPU busy", .kind = REPORT_CELL_PERCENT, .width = 8},
-    {.title = "Whole", .kind = REPORT_CELL_TEXT, .width = 5},
-};
-
-#define COLUMNS      (sizeof columns / sizeof *columns)
 #define NAME_COLUMNS 20
 
-static void put_row(struct report_table *table, const struct digest_report *report, size_t index)
-{
-    const struct digest *digest = &report->digests[index];
-    bool loop = digest->iterations.count > 1;
-    char name[4 * NAME_COLUMNS + 4];
-    const struct report_cell cells[COLUMNS] = {
-        report_text_cell(
-            digest_shorten(digest_title(report, index), NAME_COLUMNS, name, sizeof name)),
-        report_number_cell(digest->no_work ? 0 : digest->iterations.count),
-        digest->no_work ? report_absent_cell() : report_number_cell(digest->latency.p50),
-        loop && !digest->no_work ? report_number_cell(digest->latency.p99) : report_absent_cell(),
-        loop && !digest->no_work ? report_real_cell(digest->iterations.throughput)
-                                 : report_absent_cell(),
-        digest->no_work || digest->quality.gap
-            ? report_absent_cell()
-            : report_real_cell(digest_share(digest, digest->busy)),
-        report_text_cell(digest->quality.whole ? "yes" : "no"),
-    };
+/* A trace of several. */
+struct trace_line {
+    const struct digest *digest;
+    const char *name, *whole;
+    uint64_t count;
+    double busy;
+    bool work, loop, knows_busy;
+};
 
-    report_row(table, cells);
+#define OF(member)       MEMBER(struct trace_line, member)
+#define OF_TRACE(member) THROUGH(struct trace_line, digest, member)
+#define IF(member)       WHEN(struct trace_line, member)
+
+static const struct report_column columns[] = {
+    COLUMN("Trace", NULL, TEXT, NAME_COLUMNS, OF(name), .left = true),
+    COLUMN("Count", NULL, COUNT, 7, OF(count)),
+    COLUMN("P50", NULL, TIME, 8, OF_TRACE(latency.p50), IF(work)),
+    COLUMN("P99", NULL, TIME, 8, OF_TRACE(latency.p99), IF(loop)),
+    COLUMN("A second", NULL, REAL, 9, OF_TRACE(iterations.throughput), IF(loop)),
+    COLUMN("GPU busy", NULL, PERCENT, 8, OF(busy), IF(knows_busy)),
+    COLUMN("Whole", NULL, TEXT, 5, OF(whole)),
+};
+
+static void each_digest(struct report_table *table, report_take *take)
+{
+    const struct digest_report *report = table->of;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct digest *digest = &report->digests[i];
+        char name[4 * NAME_COLUMNS + 4];
+        bool work = !digest->no_work;
+
+        digest_shorten(digest_title(report, i), NAME_COLUMNS, name, sizeof name);
+        take(table, &(struct trace_line){.digest = digest,
+                                         .name = name,
+                                         .whole = digest->quality.whole ? "yes" : "no",
+                                         .count = work ? digest->iterations.count : 0,
+                                         .busy = digest_share(digest, digest->busy),
+                                         .work = work,
+                                         .loop = work && digest->iterations.count > 1,
+                                         .knows_busy = work && !digest->quality.gap});
+    }
 }
 
 /* Whether several of the traces are ranks that communicate. */
@@ -367,7 +378,6 @@ static void put_list(FILE *out, const struct digest_report *report)
     const struct report_out to = {.file = out, .format = REPORT_TEXT};
     const struct digest *shown = &report->digests[report->shown];
     const char *title = digest_title(report, report->shown);
-    struct report_table table;
     char p50[MP_FORMATTED_BYTES];
 
     if (are_ranks(report))
@@ -383,11 +393,10 @@ static void put_list(FILE *out, const struct digest_report *report)
         fprintf(out, " is the slowest: P50 %s.\n",
                 mp_format_time(p50, sizeof p50, shown->latency.p50));
     }
-    report_begin(&table, &to, columns, COLUMNS);
-    report_header(&table);
-    for (size_t i = 0; i < report->count; i++)
-        put_row(&table, report, i);
-    report_end(&table);
+    report_print(&to,
+                 &(struct report_layout){REPORT_COLUMNS(columns), .of = report,
+                                         .measuring = REPORT_UNITS_ONLY},
+                 each_digest);
     fputc('\n', out);
     foreign_put_text(out, title);
     fputs(":\n", out);

@@ -1,6 +1,4 @@
 /* The sentences of a digest, each true of any trace: what is not known is said, and is not 0. */
-#include "reports/digest/words.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,10 +6,11 @@
 #include "base/text/units.h"
 #include "reports/common/headline.h"
 #include "reports/common/recording_cost.h"
+#include "reports/digest/print.h"
 
 #include "base/poison.h"
 
-/* ---- Pieces ---- */
+/* ---- Words ---- */
 
 #define ADD(line, ...) mp_text_add((line)->text, sizeof(line)->text, __VA_ARGS__)
 
@@ -22,7 +21,8 @@ static struct digest_line *begin(struct digest_line *line, const char *key)
     return line;
 }
 
-const char *digest_unit(const struct digest *digest)
+/* "iteration", "request". */
+static const char *digest_unit(const struct digest *digest)
 {
     return digest->iterations.way == ITERATIONS_REQUESTS ? "request" : "iteration";
 }
@@ -147,21 +147,6 @@ static void answer_latency(struct digest_line *line, const struct digest *digest
     ADD(line, ": %s a second.", mp_rounded(iterations->throughput).text);
 }
 
-static void answer_recording_cost(struct digest_line *line, const struct digest *digest)
-{
-    char text[RECORDING_COST_BYTES];
-
-    ADD(line, "%s", describe_recording_cost(&digest->recording_cost, text));
-}
-
-/* Whether there is something to say on what recording costs. */
-static bool knows_cost(const struct digest *digest)
-{
-    char text[RECORDING_COST_BYTES];
-
-    return describe_recording_cost(&digest->recording_cost, text) != NULL;
-}
-
 static enum digest_part max_idle(const struct digest *digest)
 {
     int max = DIGEST_LAUNCH;
@@ -191,11 +176,6 @@ static void answer_busy(struct digest_line *line, const struct digest *digest)
     ADD(line, ".");
 }
 
-static void answer_gap(struct digest_line *line, const struct quality_gap *gap)
-{
-    ADD(line, "What the GPU did meanwhile is not known: %s.", gap->why);
-}
-
 static void answer_finding(struct digest_line *line, const struct digest *digest)
 {
     char gain[64];
@@ -210,15 +190,18 @@ static void answer_finding(struct digest_line *line, const struct digest *digest
 
 size_t digest_answers(const struct digest *digest, struct digest_line lines[DIGEST_ANSWERS])
 {
+    char text[RECORDING_COST_BYTES];
+    const char *cost = describe_recording_cost(&digest->recording_cost, text);
     size_t count = 0;
 
     if (digest->no_work)
         return 0;
     answer_latency(begin(&lines[count++], "latency"), digest);
-    if (knows_cost(digest))
-        answer_recording_cost(begin(&lines[count++], "recording_cost"), digest);
+    if (cost)
+        ADD(begin(&lines[count++], "recording_cost"), "%s", cost);
     if (digest->quality.gap) {
-        answer_gap(begin(&lines[count++], "busy"), digest->quality.gap);
+        ADD(begin(&lines[count++], "busy"), "What the GPU did meanwhile is not known: %s.",
+            digest->quality.gap->why);
         return count;
     }
     answer_busy(begin(&lines[count++], "busy"), digest);
@@ -348,15 +331,11 @@ static void fact_iterations(struct digest_line *line, const struct digest *diges
             iterations->outliers == 1 ? "" : "s");
 }
 
-static void fact_unknown_cost(struct digest_line *line)
-{
-    ADD(line, "of recording: not known; miniprof run --baseline measures it");
-}
-
 size_t digest_facts(const struct digest *digest, size_t columns,
                     struct digest_line lines[DIGEST_FACTS])
 {
     bool requests = digest->iterations.way == ITERATIONS_REQUESTS;
+    char text[RECORDING_COST_BYTES];
     size_t count = 0;
 
     fact_program(begin(&lines[count++], "program"), digest, columns);
@@ -367,7 +346,166 @@ size_t digest_facts(const struct digest *digest, size_t columns,
     if (digest->iterations.way != ITERATIONS_WHOLE)
         fact_iterations(begin(&lines[count++], requests ? "requests" : "iterations"), digest,
                         columns);
-    if (!knows_cost(digest) && !digest->baseline_asked)
-        fact_unknown_cost(begin(&lines[count++], "cost"));
+    if (!digest->baseline_asked && !describe_recording_cost(&digest->recording_cost, text))
+        ADD(begin(&lines[count++], "cost"),
+            "of recording: not known; miniprof run --baseline measures it");
     return count;
+}
+
+/* ---- Notes ----
+ *
+ * What one must know to trust the numbers of a digest: what the trace lacks, and what its times
+ * are. Each note has a key for programs and a sentence for people.
+ */
+
+struct notes {
+    const struct digest *digest;
+    struct digest_line *lines;
+    size_t count;
+};
+
+#define NOTE(notes, key, ...) ADD(begin(&(notes)->lines[(notes)->count++], key), __VA_ARGS__)
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ---- What is not there ---- */
+
+static void note_empty(struct notes *notes)
+{
+    const struct digest_recording *recording = &notes->digest->recording;
+    const char *capture = recording->capture;
+    bool waits = capture && (!strcmp(capture, "range") || !strcmp(capture, "off") ||
+                             mp_text_starts_with(capture, "nvtx:"));
+
+    if (recording->records)
+        return;
+    if (waits && !recording->ranges)
+        NOTE(notes, "empty", "Nothing was recorded: no capture range began (MINIPROF_CAPTURE=%s).",
+             capture);
+    else
+        NOTE(notes, "empty", "Nothing was recorded: the trace has no records.");
+}
+
+static void note_no_work(struct notes *notes)
+{
+    const struct digest *digest = notes->digest;
+
+    if (!digest->no_work || !digest->recording.records)
+        return;
+    NOTE(notes, "no_gpu_work", "No GPU work in the trace%s%s.", digest->quality.gap ? "; " : "",
+         digest->quality.gap ? digest->quality.gap->why
+         : digest->gpu_off   ? ": MINIPROF_GPU=off"
+                             : "");
+}
+
+static void note_no_calls(struct notes *notes)
+{
+    const struct digest *digest = notes->digest;
+
+    if (digest->no_calls && !digest->no_work)
+        NOTE(notes, "no_calls",
+             "No API calls in the trace: why the GPU was idle is not known, and work belongs to "
+             "the iteration in which it began.");
+}
+
+static void note_iterations(struct notes *notes)
+{
+    const struct digest *digest = notes->digest;
+    const struct digest_iterations *iterations = &digest->iterations;
+
+    if (digest->no_work)
+        return;
+    if (iterations->way == ITERATIONS_WHOLE)
+        NOTE(notes, "no_iterations", "All of it counts as one iteration%s%s.",
+             iterations->why_whole ? ": " : "", iterations->why_whole ? iterations->why_whole : "");
+    else if (iterations->coverage < ITERATIONS_ENOUGH_COVERAGE && !digest->quality.gap)
+        NOTE(notes, "low_coverage",
+             "%.1f %% of the GPU work is in no iteration; miniprof iters --candidates lists what "
+             "else repeats.",
+             100 * (1 - iterations->coverage));
+}
+
+/* ---- What the numbers are ---- */
+
+static void note_flight(struct notes *notes)
+{
+    const struct digest_flight *flight = &notes->digest->recording.flight;
+    char time[MP_FORMATTED_BYTES];
+    struct digest_line *line;
+
+    if (!flight->reason)
+        return;
+    line = begin(&notes->lines[notes->count++], "flight");
+    ADD(line, "The flight recorder wrote this trace, triggered by %s%s", flight->took ? "a " : "",
+        flight->reason);
+    if (flight->took)
+        ADD(line, " (\"%s\" took %s)", flight->step ? flight->step : "",
+            mp_format_time(time, sizeof time, flight->took));
+    if (flight->from && flight->until >= flight->from)
+        ADD(line, "; it covers %s",
+            mp_format_time(time, sizeof time, flight->until - flight->from));
+    ADD(line, ".");
+}
+
+static void note_baseline(struct notes *notes)
+{
+    const struct digest_quality *quality = &notes->digest->quality;
+    bool measured = notes->digest->recording_cost.source == RECORDING_COST_MEASURED;
+
+    if (notes->digest->baseline_asked && !measured)
+        NOTE(notes, "no_baseline",
+             "What a step takes without recording is not known: too few steps of a kind; miniprof "
+             "iters says more.");
+    else if (quality->baseline_unrecorded)
+        NOTE(notes, "baseline", "%s of %s steps were not recorded, as --baseline asks.",
+             mp_count(quality->baseline_unrecorded).text, mp_count(quality->baseline_steps).text);
+}
+
+static void note_callbacks(struct notes *notes)
+{
+    if (notes->digest->quality.callbacks_taken)
+        NOTE(notes, "callbacks_taken", QUALITY_CALLBACKS_NOTE);
+}
+
+static void note_profiled(struct notes *notes)
+{
+    uint64_t profiled = notes->digest->quality.profiled;
+
+    if (profiled)
+        NOTE(notes, "profiled",
+             "%s kernel%s run again for metrics: these times are the profiler's.",
+             mp_count(profiled).text, profiled == 1 ? " was" : "s were");
+}
+
+static void note_device_graphs(struct notes *notes)
+{
+    const struct digest_quality *quality = &notes->digest->quality;
+
+    if (quality->device_graphs)
+        NOTE(notes, "device_graphs",
+             "%s CUDA graph%s may be launched by the device, which is not in the trace.",
+             mp_count(quality->device_graphs).text, plural(quality->device_graphs));
+    if (quality->conditional_graphs)
+        NOTE(notes, "conditional_graphs",
+             "%s CUDA graph%s with conditional nodes may run more than is in the trace.",
+             mp_count(quality->conditional_graphs).text, plural(quality->conditional_graphs));
+}
+
+size_t digest_notes(const struct digest *digest, struct digest_line lines[DIGEST_NOTES])
+{
+    struct notes notes = {.digest = digest, .lines = lines};
+
+    note_empty(&notes);
+    note_no_work(&notes);
+    note_no_calls(&notes);
+    note_iterations(&notes);
+    note_flight(&notes);
+    note_baseline(&notes);
+    note_callbacks(&notes);
+    note_profiled(&notes);
+    note_device_graphs(&notes);
+    return notes.count;
 }
