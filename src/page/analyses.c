@@ -18,7 +18,6 @@
 #include "reports/counters/print.h"
 #include "reports/iterations/print.h"
 #include "reports/kernels/kernels.h"
-#include "reports/kernels/print.h"
 #include "reports/layers/layers.h"
 #include "reports/layers/print.h"
 #include "reports/memory/memory.h"

@@ -11,7 +11,7 @@
 
 #include "base/data/storage.h"
 #include "profile/definitions.h"
-#include "reports/kernels/occupancy.h"
+#include "reports/kernels/kernels.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

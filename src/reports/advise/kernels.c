@@ -274,7 +274,7 @@ enum mp_status advise_low_precision(struct advise *advise, struct advise_finding
  *
  *     SMs   |####|####|    |    |    |    |    |    |      2 blocks, 8 SMs: 0.25 waves
  *
- * A wave is as many blocks as all SMs hold at once (reports/kernels/occupancy.h). With 4 times the
+ * A wave is as many blocks as all SMs hold at once (reports/kernels/kernels.h). With 4 times the
  * work such a kernel takes as long as now, so the same work takes a quarter of its time.
  */
 

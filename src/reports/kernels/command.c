@@ -8,7 +8,6 @@
 #include "cli/traces.h"
 #include "reports/counters/counters.h"
 #include "reports/kernels/kernels.h"
-#include "reports/kernels/print.h"
 
 #include "base/poison.h"
 

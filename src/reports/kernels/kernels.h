@@ -9,6 +9,7 @@
 
 #include <miniprof/trace.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/data/map.h"
 #include "base/status.h"
@@ -17,7 +18,64 @@
 #include "profile/definitions.h"
 #include "profile/names/shapes.h"
 #include "profile/quality.h"
-#include "reports/kernels/occupancy.h"
+#include "table/table.h"
+
+/* ---- Occupancy ----
+ *
+ * How many blocks of a launch an SM holds at the same time, and which limit keeps it from holding
+ * more: NVIDIA's occupancy calculation. docs/kernels.md has the rules, with their sources.
+ *
+ *     blocks = min over warps, registers, shared memory, blocks
+ *     occupancy = blocks * warps of a block / warps that fit on an SM
+ *     waves = blocks of the grid / (blocks * SMs)
+ */
+
+/* A row of compute_capability.def. */
+struct compute_capability {
+    uint32_t major, minor;
+    uint32_t warps;           /* of an SM */
+    uint32_t blocks;          /* of an SM */
+    uint32_t shared_memory;   /* bytes of an SM, at most */
+    uint32_t shared_reserved; /* bytes that each block takes besides its own */
+    uint32_t shared_unit;     /* bytes that a block's are rounded up to */
+    uint32_t partitions;      /* of an SM's registers */
+};
+
+/* The entry of this compute capability; of one that is not in the table, which is then newer or
+ * older than it, the last one before it, or the first. Never NULL; compare major and minor to know
+ * which it is. Static. */
+const struct compute_capability *compute_capability_find(uint64_t major, uint64_t minor);
+
+/* If several limits give the same number, they are named in this order. */
+enum occupancy_limit {
+    OCCUPANCY_WARPS,
+    OCCUPANCY_REGISTERS,
+    OCCUPANCY_SHARED_MEMORY,
+    OCCUPANCY_BLOCKS,
+    OCCUPANCY_LIMITS
+};
+
+#define OCCUPANCY_NO_LIMIT UINT32_MAX /* none of it is used */
+
+struct occupancy {
+    uint32_t by[OCCUPANCY_LIMITS]; /* blocks on an SM if this were the only limit */
+    uint32_t blocks;               /* on an SM; never 0 */
+    uint32_t warps;                /* on an SM, of these blocks */
+    double percent;                /* of the warps that fit on an SM */
+    double waves;                  /* of the grid */
+    enum occupancy_limit limit;    /* the first one that allows no more than `blocks` */
+    bool fills_wave;               /* the grid has enough blocks for at least one wave */
+};
+
+/* Returns false, with *occupancy all zero, if the trace lacks data: the number of SMs, or a shape's
+ * threads or blocks. Also if by the numbers the kernel could not run, although it did. */
+bool occupancy_of(const struct launch_shape *shape, const struct device_limits *device,
+                  struct occupancy *occupancy);
+
+/* "warps", "registers", "shared memory", "blocks". Static. */
+const char *occupancy_limit_name(enum occupancy_limit limit);
+
+/* ---- Kernels ---- */
 
 struct counters_result;
 
@@ -97,5 +155,10 @@ void kernels_free(struct kernels *kernels);
 
 /* Name of a device; NULL: unknown. Owned by the result. */
 const char *kernels_device_name(const struct kernels *kernels, uint64_t device);
+
+/* The whole report of `miniprof kernels`: the head, the table, the notes. `options` are those with
+ * which `kernels` was built. */
+void print_kernels(const struct report_out *out, const struct mp_trace *trace,
+                   const struct kernels *kernels, const struct kernels_options *options);
 
 #endif

@@ -1,11 +1,40 @@
 /* NVIDIA's occupancy calculation: which resource of an SM runs out first. Registers go out to
  * whole warps and shared memory in units, so every step rounds up as the hardware does.
  */
-#include "reports/kernels/occupancy.h"
-
-#include "base/metrics/compute_capability.h"
+#include "reports/kernels/kernels.h"
 
 #include "base/poison.h"
+
+#define COMPUTE_REGISTERS     65536u /* 32-bit registers of an SM */
+#define COMPUTE_REGISTER_UNIT 256u   /* registers of a warp are rounded up to it */
+#define COMPUTE_WARP_THREADS  32u
+
+#define CC(major_, minor_, warps_, blocks_, shared_, reserved_, unit_, partitions_)                \
+    {.major = (major_),                                                                            \
+     .minor = (minor_),                                                                            \
+     .warps = (warps_),                                                                            \
+     .blocks = (blocks_),                                                                          \
+     .shared_memory = (shared_)*1024u,                                                             \
+     .shared_reserved = (reserved_),                                                               \
+     .shared_unit = (unit_),                                                                       \
+     .partitions = (partitions_)},
+static const struct compute_capability capabilities[] = {
+#include "reports/kernels/compute_capability.def"
+};
+#undef CC
+
+const struct compute_capability *compute_capability_find(uint64_t major, uint64_t minor)
+{
+    const struct compute_capability *found = &capabilities[0];
+
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
+        const struct compute_capability *entry = &capabilities[i];
+
+        if (entry->major < major || (entry->major == major && entry->minor <= minor))
+            found = entry;
+    }
+    return found;
+}
 
 /* The limits of an SM: the device's own where the trace has them. */
 struct multiprocessor {

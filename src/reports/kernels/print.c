@@ -1,5 +1,5 @@
 /* Prints kernels by launch shape or by name, and the notes on what occupancy rests on. */
-#include "reports/kernels/print.h"
+#include "reports/kernels/kernels.h"
 
 #include <inttypes.h>
 
@@ -217,16 +217,15 @@ static void each_kernel(struct report_table *table, report_take *take)
 static void print_totals(const struct report_out *out, const struct mp_trace *trace,
                          const struct kernels *kernels)
 {
-    print_prefix(out, trace);
-    fprintf(out->file, "Tensor-core kernels, by their names: %s of the time of all kernels.\n",
-            mp_percent(
-                kernels->total ? 100.0 * (double)kernels->tensor_total / (double)kernels->total : 0)
-                .text);
+    print_note(out, trace, "Tensor-core kernels, by their names: %s of the time of all kernels.",
+               mp_percent(kernels->total
+                              ? 100.0 * (double)kernels->tensor_total / (double)kernels->total
+                              : 0)
+                   .text);
     if (!kernels->percent_total)
         return;
-    print_prefix(out, trace);
-    fprintf(out->file, "Theoretical occupancy: %s, mean weighted by time.\n",
-            mp_percent(kernels->percent).text);
+    print_note(out, trace, "Theoretical occupancy: %s, mean weighted by time.",
+               mp_percent(kernels->percent).text);
 }
 
 static void kernels_print_notes(const struct report_out *out, const struct mp_trace *trace,
@@ -235,45 +234,36 @@ static void kernels_print_notes(const struct report_out *out, const struct mp_tr
     print_kernel_time(out, trace, &kernels->time);
     if (kernels->counters)
         print_sampled_note(out, trace);
-    if (kernels->graph_launches) {
-        print_prefix(out, trace);
-        fprintf(out->file,
-                "Note: %s launch%s of CUDA graphs %s recorded as a whole: their kernels "
-                "are not known.\n",
-                mp_count(kernels->graph_launches).text, kernels->graph_launches == 1 ? "" : "es",
-                kernels->graph_launches == 1 ? "is" : "are");
-    }
-    if (kernels->cluster_calls) {
-        print_prefix(out, trace);
-        fprintf(out->file,
-                "Note: %s"
-                " launch%s with clusters: waves do not take into account that the blocks "
-                "of a cluster run together.\n",
-                mp_count(kernels->cluster_calls).text, kernels->cluster_calls == 1 ? "" : "es");
-    }
-    if (kernels->unknown_major) {
-        print_prefix(out, trace);
-        fprintf(out->file,
-                "Note: compute capability %" PRIu32 ".%" PRIu32 " is not known here: occupancy is "
-                "computed as for the nearest that is.\n",
-                kernels->unknown_major, kernels->unknown_minor);
-    }
-    if (kernels->calls && kernels->percent_total < kernels->total) {
-        print_prefix(out, trace);
-        fputs("Note: the trace lacks limits of a device or a launch shape: occupancy is not known "
-              "where '-' stands for it.\n",
-              out->file);
-    }
+    if (kernels->graph_launches)
+        print_note(
+            out, trace,
+            "Note: %s launch%s of CUDA graphs %s recorded as a whole: their kernels are not known.",
+            mp_count(kernels->graph_launches).text, kernels->graph_launches == 1 ? "" : "es",
+            kernels->graph_launches == 1 ? "is" : "are");
+    if (kernels->cluster_calls)
+        print_note(out, trace,
+                   "Note: %s launch%s with clusters: waves do not take into account that the "
+                   "blocks of a cluster run together.",
+                   mp_count(kernels->cluster_calls).text, kernels->cluster_calls == 1 ? "" : "es");
+    if (kernels->unknown_major)
+        print_note(out, trace,
+                   "Note: compute capability %" PRIu32 ".%" PRIu32
+                   " is not known here: occupancy is "
+                   "computed as for the nearest that is.",
+                   kernels->unknown_major, kernels->unknown_minor);
+    if (kernels->calls && kernels->percent_total < kernels->total)
+        print_note(out, trace,
+                   "Note: the trace lacks limits of a device or a launch shape: occupancy is not "
+                   "known where '-' stands for it.");
 }
 
 static void print_none(const struct report_out *out, const struct mp_trace *trace,
                        const struct kernels *kernels)
 {
-    print_prefix(out, trace);
-    fprintf(out->file, "%s\n",
-            kernels->quality.untimed.without ? "No kernel has times."
-            : kernels->recorded              ? "No kernels in the trace."
-                                             : "No kernels in the trace: MINIPROF_GPU=off.");
+    print_note(out, trace, "%s",
+               kernels->quality.untimed.without ? "No kernel has times."
+               : kernels->recorded              ? "No kernels in the trace."
+                                                : "No kernels in the trace: MINIPROF_GPU=off.");
 }
 
 static void kernels_print_text(const struct report_out *out, const struct mp_trace *trace,
@@ -289,10 +279,8 @@ static void kernels_print_text(const struct report_out *out, const struct mp_tra
             return;
         }
     }
-    if (report_has_titles(out)) {
-        print_prefix(out, trace);
-        fprintf(out->file, "Kernels by %s:\n", options->by_name ? "name" : "launch shape");
-    }
+    if (report_has_titles(out))
+        print_note(out, trace, "Kernels by %s:", options->by_name ? "name" : "launch shape");
     report_print(out, &layout, each_kernel);
     if (out->format == REPORT_TEXT)
         print_totals(out, trace, kernels);

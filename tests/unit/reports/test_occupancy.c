@@ -14,8 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/metrics/compute_capability.h"
-#include "reports/kernels/occupancy.h"
+#include "reports/kernels/kernels.h"
 #include "unit/trace_fixture.h"
 
 #define NONE OCCUPANCY_NO_LIMIT

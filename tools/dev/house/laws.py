@@ -37,7 +37,6 @@ LIBRARIES = ("base", "base/*", "trace/*", "profile", "profile/*", "record/*", "p
              "cli", "reports/common", "export", "run", "page")
 SHOWN = {
     "export/tables": ("tables.h", "sqlite.h"), # export/nvvp writes its own tables
-    "reports/kernels": ("kernels.h", "occupancy.h", "print.h"), # export needs a launch's limits
     "reports/ranks": ("ranks.h", "lateness.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),
     "reports/summary": ("summary.h", "print.h", "nvtx.h", "summarise.h"),
