@@ -18,7 +18,7 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/view_options.h"
-#include "reports/summary/summarise.h"
+#include "reports/summary/print.h"
 #include "run/launch.h"
 #include "run/written_traces.h"
 

@@ -14,7 +14,6 @@
 #include "reports/common/headline.h"
 #include "reports/common/quality.h"
 #include "reports/common/recording_cost.h"
-#include "reports/common/summary_table.h"
 
 #include "base/poison.h"
 

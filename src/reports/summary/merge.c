@@ -29,7 +29,7 @@ static enum mp_status keep_part(struct merged_group *group, const struct summary
 static enum mp_status add_row(struct merged_group *group, const struct summary_row *row,
                               uint32_t process, bool keep)
 {
-    uint32_t name = mp_intern_add(&group->names, row->name, strlen(row->name));
+    uint32_t name = mp_intern_add(&group->all.names, row->name, strlen(row->name));
 
     if (!name)
         return MP_ERR_MEMORY;
@@ -74,12 +74,12 @@ static enum mp_status index_parts(struct merged_group *group)
 {
     size_t at = 0;
 
-    group->first_parts = calloc((size_t)group->names.count + 2, sizeof *group->first_parts);
+    group->first_parts = calloc((size_t)group->all.names.count + 2, sizeof *group->first_parts);
     if (!group->first_parts)
         return MP_ERR_MEMORY;
     if (group->part_count)
         qsort(group->parts, group->part_count, sizeof *group->parts, compare_parts);
-    for (size_t name = 0; name < (size_t)group->names.count + 2; name++) {
+    for (size_t name = 0; name < (size_t)group->all.names.count + 2; name++) {
         while (at < group->part_count && group->parts[at].name < name)
             at++;
         group->first_parts[name] = at;
@@ -87,29 +87,16 @@ static enum mp_status index_parts(struct merged_group *group)
     return MP_OK;
 }
 
-static enum mp_status make_rows(struct merged_group *group)
+static enum mp_status finish_group(struct merged_group *group)
 {
-    size_t count = group->names.count;
-
-    if (!count)
-        return MP_OK;
-    group->rows = calloc(count, sizeof *group->rows);
-    if (!group->rows)
-        return MP_ERR_MEMORY;
-    for (size_t name = 1; name <= count; name++)
-        group->total += ((const struct tally *)dense_at(&group->tallies, name))->total;
-    for (size_t name = 1; name <= count; name++)
-        summary_row_fill(&group->rows[group->row_count++],
-                         mp_intern_get(&group->names, (uint32_t)name, NULL),
-                         dense_at(&group->tallies, name), group->total);
-    summary_rows_sort(group->rows, group->row_count);
-    return index_parts(group);
+    MP_TRY(summary_group_fill(&group->all, &group->tallies));
+    return group->all.row_count ? index_parts(group) : MP_OK;
 }
 
 enum mp_status summary_merge_finish(struct summary_merge *merge)
 {
     for (int i = 0; i < SUMMARY_GROUPS; i++)
-        MP_TRY(make_rows(&merge->groups[i]));
+        MP_TRY(finish_group(&merge->groups[i]));
     return MP_OK;
 }
 
@@ -118,9 +105,8 @@ void summary_merge_free(struct summary_merge *merge)
     for (int i = 0; i < SUMMARY_GROUPS; i++) {
         struct merged_group *group = &merge->groups[i];
 
-        mp_intern_free(&group->names);
+        summary_group_free(&group->all);
         dense_free(&group->tallies);
-        free(group->rows);
         free(group->parts);
         free(group->first_parts);
     }
@@ -130,7 +116,7 @@ void summary_merge_free(struct summary_merge *merge)
 const struct summary_part *summary_merge_parts(const struct merged_group *group,
                                                const struct summary_row *row, size_t *count)
 {
-    uint32_t name = mp_intern_find(&group->names, row->name, strlen(row->name));
+    uint32_t name = mp_intern_find(&group->all.names, row->name, strlen(row->name));
 
     *count = group->first_parts[name + 1] - group->first_parts[name];
     return group->parts + group->first_parts[name];

@@ -1,10 +1,10 @@
 /* The summaries of several processes in one: for each name the sums over all processes, and its
  * part in each process.
  *
- *     process 0   gemm  calls 3  total 30      ---\   gemm   calls 5  total 90  least  9 ...
+ *     process 0   gemm  calls 3  total 30      ---\   gemm   calls 5  total 90  min  9 ...
  *     process 1   gemm  calls 2  total 60      ---/          parts: (0, 3, 30) (1, 2, 60)
  *
- * Counts, sums, least and greatest are integers, so the result is exactly that of one summary over
+ * Counts, sums, min and max are integers, so the result is exactly that of one summary over
  * all rows. Memory depends on the names, and on the parts if they are kept.
  */
 #ifndef MP_REPORTS_SUMMARY_MERGE_H
@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text/json.h"
+#include "profile/set.h"
 #include "reports/summary/summary.h"
+#include "table/table.h"
 
 /* The sums of one name in one process that has it. */
 struct summary_part {
@@ -25,13 +28,11 @@ struct summary_part {
 };
 
 struct merged_group {
-    struct mp_intern names;
+    struct summary_group all;   /* its rows are made by summary_merge_finish */
     struct dense tallies;       /* of struct tally, by name; the work of merging */
-    struct summary_row *rows;   /* after summary_merge_finish; owned */
     struct summary_part *parts; /* by name, then by process; owned */
     size_t *first_parts;        /* by name, and one more; owned */
-    size_t row_count, part_count, part_capacity;
-    uint64_t total; /* ns */
+    size_t part_count, part_capacity;
 };
 
 struct summary_merge {
@@ -72,5 +73,31 @@ struct summary_outlier {
 struct summary_outlier summary_merge_outlier(const struct summary_merge *merge,
                                              const struct summary_part *parts, size_t count,
                                              const bool *is_read);
+
+/* ---- Printing ---- */
+
+/* What is known of one process, apart from its rows. */
+struct merged_process {
+    char *warning;          /* owned by the caller; NULL: the data is whole */
+    struct quality quality; /* what else is to be said of it; owns nothing */
+    uint64_t dropped;
+};
+
+struct merged_report {
+    const struct trace_set *set;
+    const struct summary_merge *merge;
+    const struct merged_process *found; /* by process of the set */
+    const bool *is_read;                /* likewise: whether its rows are in */
+    unsigned parts;                     /* bits of enum summary_parts; 0: both groups */
+    uint64_t range;                     /* capture range; 0: all */
+};
+
+/* One table over all processes, in the layout of a summary. */
+void print_merged(const struct report_out *out, const struct merged_report *report);
+
+/* A row for each name, two columns for each process; `merge` must have kept its parts. If there are
+ * more processes than a table has columns for, text and CSV come as several tables. MP_ERR_MEMORY.
+ */
+enum mp_status print_side_by_side(const struct report_out *out, const struct merged_report *report);
 
 #endif

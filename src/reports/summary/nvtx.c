@@ -9,7 +9,6 @@
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
-#include "reports/common/summary_table.h"
 
 #include "base/poison.h"
 
@@ -77,8 +76,7 @@ static struct summary_rows rows_of(const struct report_out *out,
 {
     if (group < 0)
         return (struct summary_rows){range_title(out), &range->instances, 1};
-    return (struct summary_rows){summary_group_words[group].title, range->groups[group].rows,
-                                 range->groups[group].row_count};
+    return SUMMARY_ROWS(group, &range->groups[group]);
 }
 
 static void print_range(const struct report_out *out, const struct mp_trace *trace,
@@ -114,8 +112,7 @@ void print_nvtx_result(const struct report_out *out, const struct mp_trace *trac
 
     if (!result->range_count)
         return;
-    print_prefix(out, trace);
-    fputs("NVTX result:\n", out->file);
+    print_note(out, trace, "NVTX result:");
     for (size_t i = 0; i < result->range_count; i++) {
         const struct nvtx_named_range *range = &result->ranges[i];
         struct title title = {range->thread, range->domain, range->name};
@@ -131,10 +128,7 @@ void print_nvtx_result(const struct report_out *out, const struct mp_trace *trac
 static void print_captured_work(const struct report_out *out,
                                 const struct nvtx_captured_range *range)
 {
-    summary_print_rows(out, 0,
-                       &(struct summary_rows){summary_group_words[SUMMARY_GPU].title,
-                                              range->work.rows, range->work.row_count},
-                       1);
+    summary_print_rows(out, 0, &SUMMARY_ROWS(SUMMARY_GPU, &range->work), 1);
     fputc('\n', out->file);
 }
 
@@ -145,10 +139,9 @@ static void print_captured(const struct report_out *out, const struct mp_trace *
 
     if (!result->captured_count)
         return;
-    print_prefix(out, trace);
-    fputs("Captured ranges: work of CUDA graphs, by the NVTX ranges in which its nodes were "
-          "captured.\n",
-          out->file);
+    print_note(out, trace,
+               "Captured ranges: work of CUDA graphs, by the NVTX ranges in which its nodes were "
+               "captured.");
     for (size_t i = 0; i < result->captured_count; i++) {
         const struct nvtx_captured_range *range = &result->captured[i];
         struct title title = {range->thread, range->domain, range->name};
@@ -157,6 +150,82 @@ static void print_captured(const struct report_out *out, const struct mp_trace *
         print_captured_work(out, range);
         before = title;
     }
+}
+
+/* ---- Our own CSV: a row for each name in each range, and the same of captured ranges ---- */
+
+struct range_line {
+    const struct definition_thread *thread; /* NULL: not defined */
+    const char *thread_name, *domain, *range;
+    const char *type;
+    const struct summary_row *row;
+};
+
+static const struct report_column range_columns[] = {
+    COLUMN(NULL, "tid", COUNT, 0, THROUGH(struct range_line, thread, tid)),
+    COLUMN(NULL, "thread_name", TEXT, 0, MEMBER(struct range_line, thread_name)),
+    COLUMN(NULL, "domain", TEXT, 0, MEMBER(struct range_line, domain)),
+    COLUMN(NULL, "range", TEXT, 0, MEMBER(struct range_line, range)),
+    SUMMARY_COLUMNS(struct range_line),
+};
+
+static struct range_line line_of(const struct nvtx_result *result, uint64_t number,
+                                 const char *domain, const char *name)
+{
+    const struct definition_thread *thread = nvtx_thread_of(result, number);
+
+    return (struct range_line){
+        .thread = thread,
+        .thread_name = thread ? definitions_text(&result->definitions, thread->name) : NULL,
+        .domain = domain,
+        .range = name,
+    };
+}
+
+static void take_lines(struct report_table *table, report_take *take, struct range_line line,
+                       const char *type, const struct summary_row *rows, size_t count)
+{
+    line.type = type;
+    for (size_t i = 0; i < count; i++) {
+        line.row = &rows[i];
+        take(table, &line);
+    }
+}
+
+static void each_range(struct report_table *table, report_take *take)
+{
+    const struct nvtx_result *result = table->of;
+
+    for (size_t i = 0; i < result->range_count; i++) {
+        const struct nvtx_named_range *range = &result->ranges[i];
+        const struct range_line line = line_of(result, range->thread, range->domain, range->name);
+
+        take_lines(table, take, line, "Range", &range->instances, 1);
+        for (int group = 0; group < SUMMARY_GROUPS; group++)
+            take_lines(table, take, line, summary_group_words[group].title,
+                       range->groups[group].rows, range->groups[group].row_count);
+    }
+}
+
+static void each_captured(struct report_table *table, report_take *take)
+{
+    const struct nvtx_result *result = table->of;
+
+    for (size_t i = 0; i < result->captured_count; i++) {
+        const struct nvtx_captured_range *range = &result->captured[i];
+
+        take_lines(table, take, line_of(result, range->thread, range->domain, range->name),
+                   summary_group_words[SUMMARY_GPU].title, range->work.rows, range->work.row_count);
+    }
+}
+
+static void print_nvtx_sheet(const struct report_out *out, const struct nvtx_result *result)
+{
+    struct report_layout layout = {REPORT_COLUMNS(range_columns), .of = result};
+
+    report_print(out, &layout, each_range);
+    layout.name = "captured";
+    report_print(out, &layout, each_captured);
 }
 
 /* ---- JSON ---- */
@@ -240,26 +309,19 @@ void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
         print_nvtx_sheet(out, result);
     }
     if (!result->range_count) {
-        print_prefix(out, trace);
-        fputs("No NVTX ranges in the trace.\n", out->file);
+        print_note(out, trace, "No NVTX ranges in the trace.");
         return;
     }
-    if (result->no_calls) {
-        print_prefix(out, trace);
-        fputs("No API calls in the trace: what the ranges launched is not known.\n", out->file);
-    }
+    if (result->no_calls)
+        print_note(out, trace, "No API calls in the trace: what the ranges launched is not known.");
     if (result->unfinished) {
         bool one = result->unfinished == 1;
-        print_prefix(out, trace);
-        fprintf(out->file, "%s of the ranges %s no end and %s to the end of the %s.\n",
-                mp_count(result->unfinished).text, one ? "has" : "have", one ? "lasts" : "last",
-                range ? "capture range" : "trace");
+        print_note(out, trace, "%s of the ranges %s no end and %s to the end of the %s.",
+                   mp_count(result->unfinished).text, one ? "has" : "have", one ? "lasts" : "last",
+                   range ? "capture range" : "trace");
     }
-    if (result->cut) {
-        print_prefix(out, trace);
-        fprintf(out->file,
-                "%s of the ranges %s on outside of a capture range: the part in it "
-                "counts.\n",
-                mp_count(result->cut).text, result->cut == 1 ? "goes" : "go");
-    }
+    if (result->cut)
+        print_note(out, trace,
+                   "%s of the ranges %s on outside of a capture range: the part in it counts.",
+                   mp_count(result->cut).text, result->cut == 1 ? "goes" : "go");
 }

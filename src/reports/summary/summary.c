@@ -16,6 +16,60 @@
 
 #include "base/poison.h"
 
+/* ---- Rows ---- */
+
+void summary_row_fill(struct summary_row *row, const char *name, const struct tally *tally,
+                      uint64_t group_total)
+{
+    *row = (struct summary_row){
+        .name = name,
+        .tally = *tally,
+        .mean = (double)tally->total / (double)tally->calls,
+        .deviation = tally_deviation(tally),
+        .percent = group_total ? 100.0 * (double)tally->total / (double)group_total : 0,
+    };
+}
+
+static int summary_compare_rows(const void *left, const void *right)
+{
+    const struct summary_row *a = left;
+    const struct summary_row *b = right;
+
+    if (a->tally.total != b->tally.total)
+        return a->tally.total < b->tally.total ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+void summary_rows_sort(struct summary_row *rows, size_t count)
+{
+    if (count)
+        qsort(rows, count, sizeof *rows, summary_compare_rows);
+}
+
+enum mp_status summary_group_fill(struct summary_group *group, const struct dense *tallies)
+{
+    if (!tallies->count)
+        return MP_OK;
+    struct summary_row *rows = calloc(tallies->count, sizeof *rows);
+    if (!rows)
+        return MP_ERR_MEMORY;
+    group->rows = rows;
+    for (size_t id = 1; id < tallies->count; id++)
+        group->total += ((const struct tally *)dense_at(tallies, id))->total;
+    for (size_t id = 1; id < tallies->count; id++)
+        summary_row_fill(&rows[group->row_count++],
+                         mp_intern_get(&group->names, (uint32_t)id, NULL), dense_at(tallies, id),
+                         group->total);
+    summary_rows_sort(rows, group->row_count);
+    return MP_OK;
+}
+
+void summary_group_free(struct summary_group *group)
+{
+    mp_intern_free(&group->names);
+    free(group->rows);
+}
+
 /* ---- The pass over the file ---- */
 
 struct pass {
@@ -237,24 +291,6 @@ static enum mp_status merge_source(struct pass *pass, size_t index, struct merge
     return MP_OK;
 }
 
-static enum mp_status fill_group(struct summary_group *group, const struct dense *tallies)
-{
-    if (!tallies->count)
-        return MP_OK;
-    struct summary_row *rows = calloc(tallies->count, sizeof *rows);
-    if (!rows)
-        return MP_ERR_MEMORY;
-    group->rows = rows;
-    for (size_t id = 1; id < tallies->count; id++)
-        group->total += ((const struct tally *)dense_at(tallies, id))->total;
-    for (size_t id = 1; id < tallies->count; id++)
-        summary_row_fill(&rows[group->row_count++],
-                         mp_intern_get(&group->names, (uint32_t)id, NULL), dense_at(tallies, id),
-                         group->total);
-    summary_rows_sort(rows, group->row_count);
-    return MP_OK;
-}
-
 /* The rows of one group; for GPU activities, those of a device's slot. */
 static enum mp_status build_group(struct pass *pass, enum summary_group_index index, uint32_t slot,
                                   struct summary_group *group)
@@ -268,7 +304,7 @@ static enum mp_status build_group(struct pass *pass, enum summary_group_index in
             status = merge_source(pass, i, &merge);
     }
     if (!status)
-        status = fill_group(group, &merge.tallies);
+        status = summary_group_fill(group, &merge.tallies);
     dense_free(&merge.tallies);
     return status;
 }
@@ -402,18 +438,12 @@ enum mp_status summary_build(struct mp_trace *trace, const struct summary_option
     return status;
 }
 
-static void free_group(struct summary_group *group)
-{
-    mp_intern_free(&group->names);
-    free(group->rows);
-}
-
 void summary_free(struct summary *summary)
 {
     for (int group = 0; group < SUMMARY_GROUPS; group++)
-        free_group(&summary->groups[group]);
+        summary_group_free(&summary->groups[group]);
     for (size_t i = 0; i < summary->device_count; i++)
-        free_group(&summary->devices[i].group);
+        summary_group_free(&summary->devices[i].group);
     free(summary->devices);
     quality_free(&summary->quality);
     definitions_free(&summary->definitions);

@@ -10,15 +10,32 @@
 
 #include <miniprof/trace.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/data/map.h"
 #include "base/status.h"
 #include "profile/activity.h"
 #include "profile/common/called_from.h"
 #include "profile/common/kernel_time.h"
+#include "profile/common/tally.h"
 #include "profile/definitions.h"
 #include "profile/quality.h"
-#include "reports/summary/rows.h"
+
+struct summary_row {
+    const char *name;   /* not owned */
+    struct tally tally; /* with it rows of several traces add up exactly */
+    double mean;        /* ns */
+    double deviation;   /* ns: tally_deviation */
+    double percent;     /* of the group's total */
+};
+
+/* Fills a row from a tally that has calls. */
+void summary_row_fill(struct summary_row *row, const char *name, const struct tally *tally,
+                      uint64_t group_total);
+
+/* Sorts as nvprof does: most time first, then by name. */
+void summary_rows_sort(struct summary_row *rows, size_t count);
 
 /* Which parts of a summary are wanted: bits. */
 enum summary_parts {
@@ -36,11 +53,16 @@ struct summary_options {
 };
 
 struct summary_group {
-    struct mp_intern names; /* of the rows */
+    struct mp_intern names; /* of the rows, from 1 */
     struct summary_row *rows;
     size_t row_count;
     uint64_t total; /* ns */
 };
+
+/* Makes the rows of a group from their tallies, which are by number of the name. MP_ERR_MEMORY. */
+enum mp_status summary_group_fill(struct summary_group *group, const struct dense *tallies);
+
+void summary_group_free(struct summary_group *group);
 
 /* GPU activities of one device. */
 struct summary_device {
@@ -71,7 +93,6 @@ void summary_free(struct summary *summary);
 
 /* The other public parts of this family. */
 #include "reports/summary/contents.h"
-#include "reports/summary/merge.h"
 #include "reports/summary/unified.h"
 
 #endif

@@ -345,11 +345,11 @@ static void merged_sums_are_those_of_all_rows(void **state)
         add_trace(&merge, write_random(i, &seed, sums[i]), i);
     assert_int_equal(summary_merge_finish(&merge), MP_OK);
     const struct merged_group *group = &merge.groups[SUMMARY_GPU];
-    assert_int_equal(group->row_count, NAMES);
-    assert_int_equal(merge.groups[SUMMARY_API].row_count, 0);
+    assert_int_equal(group->all.row_count, NAMES);
+    assert_int_equal(merge.groups[SUMMARY_API].all.row_count, 0);
     for (size_t i = 0; i < NAMES; i++) {
-        check_row(group, &group->rows[i], sums);
-        assert_true(!i || group->rows[i - 1].tally.total >= group->rows[i].tally.total);
+        check_row(group, &group->all.rows[i], sums);
+        assert_true(!i || group->all.rows[i - 1].tally.total >= group->all.rows[i].tally.total);
     }
     summary_merge_free(&merge);
 }

@@ -15,7 +15,6 @@
 
 #include "profile/set.h"
 #include "reports/summary/merge.h"
-#include "reports/summary/merged.h"
 #include "reports/summary/print.h"
 #include "reports/trace/trace.h"
 #include "tools/known_trace.h"

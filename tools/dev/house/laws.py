@@ -39,7 +39,7 @@ SHOWN = {
     "export/tables": ("tables.h", "sqlite.h"), # export/nvvp writes its own tables
     "reports/ranks": ("ranks.h", "lateness.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),
-    "reports/summary": ("summary.h", "print.h", "nvtx.h", "summarise.h"),
+    "reports/summary": ("summary.h", "print.h", "contents.h", "merge.h", "unified.h"),
     "record/nvtx": ("nvtx.h", "payload.h", "time.h", "watch.h"),
 }
 
