@@ -9,7 +9,7 @@
 
 #include <miniprof/trace.h>
 
-#include "trace/write/builder.h"
+#include "trace/codec/encode.h"
 #include "trace/write/writer.h"
 
 /* ---- Random numbers and rows ---- */

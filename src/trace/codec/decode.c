@@ -2,10 +2,9 @@
  * checksum, so every length, id and count is checked before it is used. Only the selected columns
  * are decoded, with those that their codecs refer to.
  */
-#include "trace/codec/decode.h"
 #include "base/data/varint.h"
 #include "base/status.h"
-#include "trace/codec/stream.h"
+#include "trace/codec/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

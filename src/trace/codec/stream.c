@@ -2,8 +2,8 @@
  * and raw bits: zstd's entropy stage then sees the tokens alone, and the bits are stored as they
  * are.
  */
-#include "trace/codec/stream.h"
 #include "base/data/varint.h"
+#include "trace/codec/codec.h"
 
 #include <string.h>
 

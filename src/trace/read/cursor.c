@@ -9,11 +9,9 @@
 #include "base/io.h"
 #include "base/status.h"
 #include "base/text/units.h"
-#include "trace/codec/decode.h"
+#include "trace/codec/codec.h"
 #include "trace/codec/schema.h"
-#include "trace/codec/weight.h"
 #include "trace/read/reader.h"
-#include "trace/read/scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>

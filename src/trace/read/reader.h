@@ -2,7 +2,12 @@
 #ifndef MP_TRACE_READ_READER_H
 #define MP_TRACE_READ_READER_H
 
+#include <miniprof/format.h>
 #include <miniprof/trace.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
 
 struct mp_property {
     const char *key; /* both in mp_trace.text */
@@ -27,5 +32,14 @@ struct mp_trace {
 /* Looks again at the size of a followed trace, and for its index. *removed: the path now leads to
  * another file, or to none. MP_ERR_IO. */
 enum mp_status mp_reader_refresh(struct mp_trace *trace, bool *removed, struct mp_error *error);
+
+/* ---- Finding chunks in damaged files, by their magic and checksum ---- */
+
+/* Whether these bytes were written as a chunk header: the checksum says so. */
+bool mp_chunk_header_intact(const struct mp_chunk_header *header);
+
+/* Offset of the first intact chunk header that lies whole between `from` and `end`; `end` if there
+ * is none. MP_ERR_IO, MP_ERR_MEMORY. */
+enum mp_status mp_scan_chunk(int fd, uint64_t from, uint64_t end, uint64_t *found);
 
 #endif

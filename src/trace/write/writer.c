@@ -3,9 +3,9 @@
  * and drops them, so that the recorder need not check each one.
  */
 #include "trace/write/writer.h"
+#include "trace/codec/codec.h"
 #include "trace/codec/encode.h"
-#include "trace/codec/weight.h"
-#include "trace/write/chunk_file.h"
+#include "trace/write/chunks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "trace/codec/decode.h"
+#include "trace/codec/codec.h"
 #include "trace/codec/encode.h"
 #include "unit/trace_fixture.h"
 

@@ -1,4 +1,4 @@
-/* chunk_ring.h: which chunks stay, by age and by memory, and what is written of them. */
+/* chunks.h: which chunks stay, by age and by memory, and what is written of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include <miniprof/format.h>
 
-#include "trace/write/chunk_ring.h"
+#include "trace/write/chunks.h"
 #include "unit/trace_fixture.h"
 
 #define HUNDRED_KB 100000u

@@ -1,4 +1,4 @@
-/* chunk_ring.h when the system has no memory: older events give way, and only then it is refused.
+/* chunks.h when the system has no memory: older events give way, and only then it is refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <miniprof/format.h>
 
-#include "trace/write/chunk_ring.h"
+#include "trace/write/chunks.h"
 #include "unit/failing_malloc.h"
 
 static struct mp_chunk_ring ring = {.max = 1 << 20};
