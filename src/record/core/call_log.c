@@ -36,13 +36,11 @@ static uint64_t ask_running(void)
 static ssize_t read_stat(char *text, size_t bytes)
 {
     int error = errno;
-    ssize_t length;
     int before;
-    int fd;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    length = fd < 0 ? -1 : read(fd, text, bytes);
+    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, bytes);
     if (fd >= 0)
         close(fd);
     pthread_setcancelstate(before, NULL);
@@ -153,13 +151,12 @@ enum mp_status call_logs_open(struct call_logs *logs)
 static struct call_log *add_log(struct call_logs *logs)
 {
     struct call_log *log = calloc(1, sizeof(*log));
-    bool room;
 
     if (!log)
         return NULL;
     log->tid = (uint32_t)mp_thread_id();
     pthread_mutex_lock(&logs->lock);
-    room = logs->count < CALL_LOG_THREADS;
+    bool room = logs->count < CALL_LOG_THREADS;
     if (room) {
         log->next = logs->first;
         logs->first = log;
@@ -217,10 +214,8 @@ static void drain(struct call_log *log, call_log_use *use, void *context)
 /* Takes ended, empty logs out of the list. */
 static void free_ended(struct call_logs *logs)
 {
-    struct call_log **link;
-
     pthread_mutex_lock(&logs->lock);
-    for (link = &logs->first; *link;) {
+    for (struct call_log **link = &logs->first; *link;) {
         struct call_log *log = *link;
 
         if (!atomic_load_explicit(&log->ended, memory_order_acquire) ||
@@ -241,14 +236,12 @@ static void free_ended(struct call_logs *logs)
 
 void call_logs_drain(struct call_logs *logs, call_log_use *use, void *context)
 {
-    struct call_log *log;
-
     if (!logs->open)
         return;
     /* Threads add new logs in front of `first`, and only the writer, here, removes any. So what
      * follows `first` can be walked without the lock. */
     pthread_mutex_lock(&logs->lock);
-    log = logs->first;
+    struct call_log *log = logs->first;
     pthread_mutex_unlock(&logs->lock);
     for (; log; log = log->next)
         drain(log, use, context);
@@ -258,12 +251,11 @@ void call_logs_drain(struct call_logs *logs, call_log_use *use, void *context)
 uint64_t call_logs_lost(struct call_logs *logs)
 {
     uint64_t lost = atomic_load(&logs->lost);
-    struct call_log *log;
 
     if (!logs->open)
         return lost;
     pthread_mutex_lock(&logs->lock);
-    for (log = logs->first; log; log = log->next)
+    for (struct call_log *log = logs->first; log; log = log->next)
         lost += atomic_load_explicit(&log->lost, memory_order_relaxed);
     pthread_mutex_unlock(&logs->lock);
     return lost;
@@ -281,10 +273,9 @@ void own_calls_note(struct own_calls *own, uint32_t correlation)
 bool own_calls_has(struct own_calls *own, uint32_t correlation)
 {
     bool found = false;
-    uint32_t i;
 
     pthread_mutex_lock(&own->lock);
-    for (i = 0; i < OWN_CALLS && i < own->count && !found; i++)
+    for (uint32_t i = 0; i < OWN_CALLS && i < own->count && !found; i++)
         found = own->ids[i] == correlation;
     pthread_mutex_unlock(&own->lock);
     return found;

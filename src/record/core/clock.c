@@ -77,12 +77,11 @@ bool mp_clock_is_virtual(void)
 bool mp_clock_is_played(uint64_t reading)
 {
     struct timespec now;
-    uint64_t day;
 
     if (!mp_clock_is_virtual())
         return false;
     clock_gettime(CLOCK_REALTIME, &now);
-    day = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t day = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     return reading > day || day - reading > SAME_CLOCK_NS;
 }
 

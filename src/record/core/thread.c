@@ -71,12 +71,11 @@ struct start {
 static void *begin(void *room)
 {
     struct start start = *(struct start *)room;
-    void *result;
 
     munmap(room, ROOM_BYTES);
     change(start.own, 0, mp_thread_id());
     sanitizer_ignore(true);
-    result = start.run(start.argument);
+    void *result = start.run(start.argument);
     sanitizer_ignore(false);
     change(start.own, mp_thread_id(), 0);
     return result;
@@ -86,12 +85,11 @@ static int create(pthread_t *thread, const pthread_attr_t *attributes, struct st
 {
     struct start *room = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    int error;
 
     if (room == MAP_FAILED)
         return ENOMEM;
     *room = start;
-    error = pthread_create(thread, attributes, begin, room);
+    int error = pthread_create(thread, attributes, begin, room);
     if (error)
         munmap(room, ROOM_BYTES);
     return error;
@@ -102,7 +100,6 @@ enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t s
 {
     pthread_attr_t attributes;
     sigset_t before;
-    int error;
 
     if (pthread_attr_init(&attributes) != 0)
         return MP_ERR_MEMORY;
@@ -110,7 +107,7 @@ enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t s
         pthread_attr_setstacksize(&attributes, stack_bytes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     thread_block_signals(&before);
-    error = create(thread, &attributes, (struct start){own, run, argument});
+    int error = create(thread, &attributes, (struct start){own, run, argument});
     thread_restore_signals(&before);
     pthread_attr_destroy(&attributes);
     return error ? MP_ERR_LIMIT : MP_OK;
@@ -121,14 +118,12 @@ enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t s
 ssize_t thread_proc_read(uint32_t tid, const char *file, char *text, size_t size)
 {
     char path[64];
-    ssize_t bytes;
-    int opened;
 
     snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/%s", tid, file);
-    opened = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    int opened = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (opened < 0)
         return -1;
-    bytes = syscall(SYS_read, opened, text, size - 1);
+    ssize_t bytes = syscall(SYS_read, opened, text, size - 1);
     syscall(SYS_close, opened);
     text[bytes > 0 ? bytes : 0] = '\0';
     return bytes;
@@ -157,11 +152,10 @@ static bool may_have_ended(void)
 static bool is_ended_main(pid_t tid)
 {
     char text[256];
-    const char *state;
 
     if (tid != mp_process_id() || thread_proc_read((uint32_t)tid, "stat", text, sizeof(text)) <= 0)
         return false;
-    state = strrchr(text, ')'); /* the thread's name, before it, may hold anything */
+    const char *state = strrchr(text, ')'); /* the thread's name, before it, may hold anything */
     return state && strlen(state) > 2 && (state[2] == 'Z' || state[2] == 'X');
 }
 

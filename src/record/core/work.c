@@ -50,11 +50,10 @@ static void tell(struct work_queue *queue, uint32_t what)
 
 bool work_put(struct work_queue *queue, const struct work *item)
 {
-    bool room;
-
     pthread_mutex_lock(&queue->lock);
     /* Marks may not use the room that is kept for buffers, so a buffer always fits. */
-    room = queue->head - queue->tail < (item->kind == WORK_BUFFER ? queue->capacity : WORK_MARKS);
+    bool room =
+        queue->head - queue->tail < (item->kind == WORK_BUFFER ? queue->capacity : WORK_MARKS);
     if (room) {
         queue->items[queue->head++ & (queue->capacity - 1)] = *item;
         atomic_fetch_add_explicit(&queue->put, 1, memory_order_release);
@@ -68,10 +67,8 @@ bool work_put(struct work_queue *queue, const struct work *item)
 
 bool work_take(struct work_queue *queue, struct work *item)
 {
-    bool found;
-
     pthread_mutex_lock(&queue->lock);
-    found = queue->head != queue->tail;
+    bool found = queue->head != queue->tail;
     if (found) {
         *item = queue->items[queue->tail++ & (queue->capacity - 1)];
         queue->taken++;

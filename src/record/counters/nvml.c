@@ -31,7 +31,6 @@ enum mp_status nvml_api_open(struct nvml_api *api, struct mp_error *error)
 {
     /* The reference is kept: NVML stays loaded. */
     void *library = dlopen("libnvidia-ml.so.1", RTLD_LAZY);
-    int result;
 
     if (!library)
         return mp_error_set(error, MP_ERR_UNSUPPORTED, "NVML does not load: %s" WAY_OUT_LIBRARY,
@@ -44,7 +43,7 @@ enum mp_status nvml_api_open(struct nvml_api *api, struct mp_error *error)
         api->reasons = api->old_reasons;
     if (!api->init || !api->find)
         return mp_error_set(error, MP_ERR_UNSUPPORTED, "this libnvidia-ml.so.1 is too old");
-    result = api->init();
+    int result = api->init();
     if (result == NVML_SUCCESS)
         return MP_OK;
     return mp_error_set(error, MP_ERR_UNSUPPORTED,
@@ -149,9 +148,7 @@ static void take(struct sample_set *set, struct sample_plan *plan, size_t at,
 /* What GPM has of the requests that CUPTI does not measure. */
 static void choose_gpm(struct nvml_sampler *sampler, struct sample_plan *plan, const char *reason)
 {
-    size_t i;
-
-    for (i = 0; i < plan->requested->count && sampler->gpm->count < NVML_MAX_GPM; i++) {
+    for (size_t i = 0; i < plan->requested->count && sampler->gpm->count < NVML_MAX_GPM; i++) {
         const struct sampled_source *source =
             sampled_source(plan->requested->items[i].name, SAMPLED_BY_GPM, 0);
         const char *note = unavailable_note(plan->unavailable[i]);
@@ -163,9 +160,7 @@ static void choose_gpm(struct nvml_sampler *sampler, struct sample_plan *plan, c
 
 static void choose_readings(struct nvml_sampler *sampler, struct sample_plan *plan)
 {
-    size_t i;
-
-    for (i = 0; i < plan->requested->count; i++) {
+    for (size_t i = 0; i < plan->requested->count; i++) {
         const struct sampled_source *source =
             sampled_source(plan->requested->items[i].name, SAMPLED_BY_NVML, 0);
 
@@ -254,16 +249,15 @@ static void put_gpm(struct nvml_sampler *sampler, struct sample_store *store,
     struct nvml_gpm_metrics metrics = {.version = NVML_GPM_VERSION, .count = (unsigned)set->count};
     double values[SAMPLES_MAX_COUNTERS];
     nvml_gpm_sample swap = sampler->before;
-    size_t i;
 
     if (api->gpm_sample(sampler->device, sampler->after) != NVML_SUCCESS)
         return;
     metrics.before = sampler->before;
     metrics.after = sampler->after;
-    for (i = 0; i < set->count; i++)
+    for (size_t i = 0; i < set->count; i++)
         metrics.items[i].id = set->counters[i].number;
     if (sampler->gpm_has_first && api->gpm_metrics(&metrics) == NVML_SUCCESS) {
-        for (i = 0; i < set->count; i++)
+        for (size_t i = 0; i < set->count; i++)
             values[i] = metrics.items[i].result == NVML_SUCCESS
                             ? metrics.items[i].value * set->counters[i].factor
                             : (double)NAN;
@@ -278,9 +272,8 @@ static void put_readings(struct nvml_sampler *sampler, struct sample_store *stor
                          struct sample_moment moment)
 {
     double values[SAMPLES_MAX_COUNTERS];
-    size_t i;
 
-    for (i = 0; i < sampler->readings->count; i++)
+    for (size_t i = 0; i < sampler->readings->count; i++)
         values[i] = read_one(sampler, sampler->readings->counters[i].number);
     put(sampler->readings, store, moment, values);
 }

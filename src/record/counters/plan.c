@@ -71,9 +71,8 @@ static bool is_countable(struct chip *chip, const char *name)
 {
     struct profiler_properties about;
     const char *names[] = {name};
-    int attempt;
 
-    for (attempt = 0; attempt < 2; attempt++) {
+    for (int attempt = 0; attempt < 2; attempt++) {
         if (!profiler_host_look_up(chip->api, chip->trial, name, &about))
             return false;
         if (profiler_host_add(chip->api, &chip->trial, names, 1) == CUPTI_SUCCESS)
@@ -87,9 +86,7 @@ static bool is_countable(struct chip *chip, const char *name)
 
 static int find_raw(const struct metric_plan *plan, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < plan->raw_count; i++)
+    for (size_t i = 0; i < plan->raw_count; i++)
         if (mp_text_equal(plan->raw[i], name))
             return (int)i;
     return -1;
@@ -101,9 +98,8 @@ static bool take_inputs(struct metric_plan *plan, struct chip *chip, struct metr
 {
     const char *names[METRIC_MAX_INPUTS];
     size_t count = metric_expression_inputs(&choice->expression, names);
-    size_t i;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         int at = find_raw(plan, names[i]);
         if (at < 0 && (plan->raw_count == METRIC_PLAN_MAX || !is_countable(chip, names[i])))
             return false;
@@ -132,15 +128,13 @@ static bool try_candidate(struct metric_plan *plan, struct chip *chip, struct me
 
 static void plan_choose(struct metric_plan *plan, struct chip *chip, struct metric_choice *choice)
 {
-    size_t i;
-
     if (!metric_look_up(choice->name, &choice->entry)) {
         choice->state = MP_metric_state_unknown;
         return;
     }
     choice->state = choice->entry.candidates[0].expression ? MP_metric_state_unavailable
                                                            : MP_metric_state_discontinued;
-    for (i = 0; i < METRIC_MAX_CANDIDATES && choice->entry.candidates[i].expression; i++)
+    for (size_t i = 0; i < METRIC_MAX_CANDIDATES && choice->entry.candidates[i].expression; i++)
         if (try_candidate(plan, chip, choice, choice->entry.candidates[i].expression)) {
             choice->state = choice->entry.candidates[i].note ? MP_metric_state_substitute
                                                              : MP_metric_state_exact;
@@ -175,9 +169,8 @@ static void choose_all(struct metric_plan *plan, struct chip *chip, const char *
 static void describe_all(struct metric_plan *plan)
 {
     struct profiler_properties about;
-    size_t i;
 
-    for (i = 0; i < plan->choice_count; i++) {
+    for (size_t i = 0; i < plan->choice_count; i++) {
         struct metric_choice *choice = &plan->choices[i];
         bool raw = choice->entry.kind == METRIC_KIND_RAW;
 
@@ -287,14 +280,13 @@ enum mp_status metric_plan_build(struct metric_plan **plan, const struct profile
 {
     struct metric_plan *made = calloc(1, sizeof(*made));
     struct chip chip = {.api = api};
-    enum mp_status status;
 
     *plan = NULL;
     if (!made)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for the metrics");
     made->api = api;
     made->device = (unsigned)device;
-    status = open_chip(&chip, api, device, context, error);
+    enum mp_status status = open_chip(&chip, api, device, context, error);
     if (status == MP_OK)
         status = plan_fill(made, &chip, list, only_listed, error);
 
@@ -313,11 +305,10 @@ static void add_base_type(struct metric_plan *plan, int type)
         .host = plan->host,
         .type = type,
     };
-    const char **grown;
 
     if (plan->api->base_metrics(&base) != CUPTI_SUCCESS || !base.count)
         return;
-    grown = realloc(plan->base, (plan->base_count + base.count) * sizeof(*plan->base));
+    const char **grown = realloc(plan->base, (plan->base_count + base.count) * sizeof(*plan->base));
     if (!grown)
         return;
     plan->base = grown;
@@ -327,9 +318,7 @@ static void add_base_type(struct metric_plan *plan, int type)
 
 void metric_plan_add_base(struct metric_plan *plan)
 {
-    int type;
-
-    for (type = 0; type < PROFILER_METRIC_TYPES; type++)
+    for (int type = 0; type < PROFILER_METRIC_TYPES; type++)
         add_base_type(plan, type);
 }
 
@@ -349,9 +338,8 @@ double metric_plan_value(const struct metric_choice *choice, const double *raw)
 {
     double inputs[METRIC_MAX_INPUTS];
     size_t count = metric_expression_inputs(&choice->expression, NULL);
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         inputs[i] = raw[choice->inputs[i]];
     return metric_expression_value(&choice->expression, inputs);
 }

@@ -110,9 +110,8 @@ static enum mp_status read_chip(struct profiler_chip_info *chip, const struct pm
 static enum mp_status set_config(struct pm_sampler *sampler, struct mp_error *error)
 {
     CUptiResult result = CUPTI_SUCCESS;
-    int attempt;
 
-    for (attempt = 0; attempt < 4; attempt++) {
+    for (int attempt = 0; attempt < 4; attempt++) {
         bool cycles = attempt & 1;
         bool oldest = attempt & 2;
         struct pm_set_config config = {
@@ -194,15 +193,15 @@ enum mp_status pm_open(struct pm_sampler **made, const struct pm_api *api, unsig
 {
     struct profiler_chip_info chip = {.api = &api->profiler, .type = PM_PROFILER_TYPE};
     struct pm_sampler *sampler = calloc(1, sizeof(*sampler));
-    enum mp_status status;
 
     *made = NULL;
     if (!sampler)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for samples");
     sampler->api = api;
     sampler->set = samples_new_set(device, SAMPLED_BY_CUPTI, interval);
-    status = sampler->set ? read_chip(&chip, api, device, error)
-                          : mp_error_set(error, MP_ERR_MEMORY, "no memory for samples");
+    enum mp_status status = sampler->set
+                                ? read_chip(&chip, api, device, error)
+                                : mp_error_set(error, MP_ERR_MEMORY, "no memory for samples");
     if (status == MP_OK)
         status = pm_choose(&sampler->choice, &chip, plan, sampler->set, error);
     free(chip.availability);
@@ -237,10 +236,9 @@ static void find_clock(struct pm_sampler *sampler, uint64_t end)
     uint64_t now = mp_clock_now();
     struct timespec day;
     int64_t off = (int64_t)(end - now);
-    int64_t day_ahead;
 
     clock_gettime(CLOCK_REALTIME, &day);
-    day_ahead = (int64_t)((uint64_t)day.tv_sec * 1000000000u + (uint64_t)day.tv_nsec - now);
+    int64_t day_ahead = (int64_t)((uint64_t)day.tv_sec * 1000000000u + (uint64_t)day.tv_nsec - now);
     if (off > -ONE_CLOCK_NS && off < ONE_CLOCK_NS) {
         sampler->ahead = 0;
         sampler->clock_known = true;
@@ -295,7 +293,6 @@ static size_t take_image(struct pm_sampler *sampler, struct sample_store *store)
     };
     double values[SAMPLES_MAX_COUNTERS];
     struct sample_moment moment;
-    struct sample_batch *batch;
     size_t i = 0;
 
     if (sampler->api->info(&info) != CUPTI_SUCCESS || !info.completed)
@@ -304,7 +301,7 @@ static size_t take_image(struct pm_sampler *sampler, struct sample_store *store)
         find_clock(sampler, moment.end);
     i = sampler->first;
     sampler->first = false;
-    batch = samples_new_batch(sampler->set, info.completed);
+    struct sample_batch *batch = samples_new_batch(sampler->set, info.completed);
     if (!batch) {
         atomic_fetch_add(&store->lost, info.completed - i);
         return info.completed;

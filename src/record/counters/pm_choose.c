@@ -44,11 +44,10 @@ static void offer_bases(struct mp_meant *meant, const struct profiler_chip_info 
         .size = PROFILER_SIZE(struct profiler_base_metrics, count),
         .host = host,
     };
-    size_t i;
 
     for (list.type = 0; list.type < PROFILER_METRIC_TYPES; list.type++)
         if (chip->api->base_metrics(&list) == CUPTI_SUCCESS)
-            for (i = 0; i < list.count; i++)
+            for (size_t i = 0; i < list.count; i++)
                 mp_meant_offer(meant, list.names[i]);
 }
 
@@ -65,9 +64,8 @@ static const char *suffix_of(const char *name)
 static const char *near_suffix(const char *suffix)
 {
     struct mp_meant meant = {.typed = suffix};
-    size_t i;
 
-    for (i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
         mp_meant_offer(&meant, suffixes[i]);
     return mp_meant_name(&meant);
 }
@@ -99,11 +97,9 @@ static bool pm_near(const struct profiler_chip_info *chip, const char *name,
 /* The nth name that CUPTI may know the request by; NULL: no more. */
 static const char *name_of(const struct requested_counter *request, size_t nth)
 {
-    const struct sampled_source *source;
-
     if (!request->entry)
         return nth ? NULL : request->name;
-    source = sampled_source(request->name, SAMPLED_BY_CUPTI, nth);
+    const struct sampled_source *source = sampled_source(request->name, SAMPLED_BY_CUPTI, nth);
     return source ? source->expression : NULL;
 }
 
@@ -135,9 +131,8 @@ static enum unavailable why_not(const struct profiler_chip_info *chip,
 {
     enum unavailable why = UNAVAILABLE_COUNTER;
     const char *name;
-    size_t nth;
 
-    for (nth = 0; (name = name_of(request, nth)) && why != UNAVAILABLE_ROOM; nth++) {
+    for (size_t nth = 0; (name = name_of(request, nth)) && why != UNAVAILABLE_ROOM; nth++) {
         struct pm_choice alone = {.names = {name}, .count = 1};
 
         if (!pm_is_known(chip, name))
@@ -165,9 +160,7 @@ static void take(struct pm_choice *choice, struct sample_plan *plan, size_t at, 
 static bool take_all(struct pm_choice *choice, const struct profiler_chip_info *chip,
                      struct sample_plan *plan, struct sample_set *set)
 {
-    size_t i;
-
-    for (i = 0; i < plan->requested->count; i++) {
+    for (size_t i = 0; i < plan->requested->count; i++) {
         const char *name = name_of(&plan->requested->items[i], 0);
 
         if (plan->by[i] == SAMPLED_BY_NOBODY && name)
@@ -177,7 +170,7 @@ static bool take_all(struct pm_choice *choice, const struct profiler_chip_info *
         choice->count = 0;
         return false;
     }
-    for (i = 0; i < plan->requested->count; i++)
+    for (size_t i = 0; i < plan->requested->count; i++)
         if (plan->by[i] == SAMPLED_BY_NOBODY && name_of(&plan->requested->items[i], 0))
             take(choice, plan, i, 0, set);
     return true;
@@ -206,9 +199,7 @@ static bool take_one(struct pm_choice *choice, const struct profiler_chip_info *
 static void take_what_fits(struct pm_choice *choice, const struct profiler_chip_info *chip,
                            struct sample_plan *plan, struct sample_set *set)
 {
-    size_t i;
-
-    for (i = 0; i < plan->requested->count; i++) {
+    for (size_t i = 0; i < plan->requested->count; i++) {
         const struct requested_counter *request = &plan->requested->items[i];
 
         if (plan->by[i] != SAMPLED_BY_NOBODY || take_one(choice, chip, plan, i, set))

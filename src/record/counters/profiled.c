@@ -42,11 +42,9 @@ struct profiled_launch *profiled_new(const struct metric_plan *plan, const char 
 
 void profiled_put(struct profiled_store *store, struct profiled_launch *launch)
 {
-    bool room;
-
     launch->next = NULL;
     pthread_mutex_lock(&store->lock);
-    room = store->waiting < PROFILED_MAX_WAITING;
+    bool room = store->waiting < PROFILED_MAX_WAITING;
     if (room) {
         if (store->last)
             store->last->next = launch;
@@ -99,10 +97,8 @@ static void keep_times(struct profiled_store *store, const struct profiled_launc
 
 static struct profiled_launch *take_all(struct profiled_store *store)
 {
-    struct profiled_launch *first;
-
     pthread_mutex_lock(&store->lock);
-    first = store->first;
+    struct profiled_launch *first = store->first;
     store->first = store->last = NULL;
     store->waiting = 0;
     pthread_mutex_unlock(&store->lock);
@@ -128,10 +124,8 @@ void profiled_collect(struct profiled_store *store)
 
 struct profiled_launch *profiled_next(struct profiled_store *store)
 {
-    struct profiled_launch *launch;
-
     profiled_collect(store);
-    launch = store->pending;
+    struct profiled_launch *launch = store->pending;
     if (!launch)
         return NULL;
     store->pending = launch->next;
@@ -144,11 +138,10 @@ enum profiled_answer profiled_times(struct profiled_store *store, uint64_t corre
                                     uint64_t *start, uint64_t *end)
 {
     uint32_t at = store->time_count ? mp_map_get(&store->index, correlation) : MP_MAP_ABSENT;
-    struct profiled_time *time;
 
     if (at == MP_MAP_ABSENT)
         return PROFILED_NOT;
-    time = &store->times[at];
+    struct profiled_time *time = &store->times[at];
     if (time->answered)
         return PROFILED_AGAIN;
     time->answered = true;

@@ -59,11 +59,9 @@ static const struct {
 enum mp_status profiler_check(const struct profiler_api *api, CUptiResult result, const char *what,
                               struct mp_error *error)
 {
-    size_t i;
-
     if (result == CUPTI_SUCCESS)
         return MP_OK;
-    for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (reasons[i].result == (int)result)
             return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s", reasons[i].text);
     return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s: %s", what,

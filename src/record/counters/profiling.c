@@ -176,9 +176,7 @@ static struct profiling_session *open_session(struct profiling *profiling, struc
 static struct profiling_session *find_session(struct profiling *profiling, struct gpu *gpu,
                                               const CUpti_CallbackData *data)
 {
-    struct profiling_session *session;
-
-    for (session = profiling->sessions; session; session = session->next)
+    for (struct profiling_session *session = profiling->sessions; session; session = session->next)
         if (session->context == data->context)
             return session;
     return open_session(profiling, gpu, data);
@@ -224,9 +222,7 @@ static bool take_lock(struct profiling *profiling)
 
 static void forget(struct profiling *profiling, CUcontext context)
 {
-    struct profiling_session **link;
-
-    for (link = &profiling->sessions; *link; link = &(*link)->next) {
+    for (struct profiling_session **link = &profiling->sessions; *link; link = &(*link)->next) {
         struct profiling_session *session = *link;
 
         if (session->context != context)
@@ -242,15 +238,12 @@ static void forget(struct profiling *profiling, CUcontext context)
  * destroys the context there. */
 void profiling_forget(struct profiling *profiling, struct gpu *gpu, CUcontext context)
 {
-    struct call_log *log;
-    bool busy;
-
     if (!gpu->core.wanted.metrics || core_phase(&gpu->core) == PHASE_INERT)
         return;
-    log = call_log_mine(&gpu->core.logs);
+    struct call_log *log = call_log_mine(&gpu->core.logs);
     if (!log || log->has_profiler_lock)
         return;
-    busy = log->busy;
+    bool busy = log->busy;
     log->busy = true; /* what CUPTI calls from here on is not the application's */
     if (take_lock(profiling)) {
         forget(profiling, context);
@@ -280,7 +273,6 @@ static uint32_t stream_of(struct gpu *gpu, const struct api_watch *watch, CUpti_
     bool per_thread = gpu->api.flags[MP_api_driver][cbid] & API_PER_THREAD;
     const char *arguments = data->functionParams;
     uintptr_t stream = 0;
-    uint32_t id;
 
     if (arguments && watch->indirect) {
         uintptr_t config;
@@ -290,7 +282,7 @@ static uint32_t stream_of(struct gpu *gpu, const struct api_watch *watch, CUpti_
     } else if (arguments) {
         memcpy(&stream, arguments + (size_t)watch->stream * sizeof(stream), sizeof(stream));
     }
-    id = cupti_stream_id(&gpu->cupti, data->context, stream, per_thread);
+    uint32_t id = cupti_stream_id(&gpu->cupti, data->context, stream, per_thread);
     return id == CUPTI_NO_STREAM ? 0 : id;
 }
 
@@ -328,12 +320,12 @@ static void profiling_begin(struct profiling *profiling, struct gpu *gpu,
 {
     uint32_t stream = stream_of(gpu, watch, cbid, data);
     struct profiling_session *session = profiling_choose(profiling, gpu, data, stream);
-    struct profiled_launch *launch;
     struct mp_error error;
 
     if (!session)
         return;
-    launch = profiled_new(session->plan, data->symbolName ? data->symbolName : "");
+    struct profiled_launch *launch =
+        profiled_new(session->plan, data->symbolName ? data->symbolName : "");
     if (!launch) {
         atomic_fetch_add(&profiling->profiled.lost, 1);
         return;
@@ -369,13 +361,12 @@ void profiling_enter(struct profiling *profiling, struct gpu *gpu, const struct 
                      CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     struct call_log *log = gpu->core.wanted.metrics ? call_log_mine(&gpu->core.logs) : NULL;
-    uint64_t enter;
 
     if (log && log->has_profiler_lock)
         log->inner_launches++;
     if (!log || log->has_profiler_lock || log->busy || !is_on(profiling, gpu))
         return;
-    enter = mp_clock_now();
+    uint64_t enter = mp_clock_now();
     log->busy = true; /* what CUPTI calls from here on is not the application's */
     log->has_profiler_lock = take_lock(profiling);
     if (log->has_profiler_lock && watch->role != API_ROLE_LAUNCH)
@@ -408,10 +399,9 @@ static void profiling_end(struct profiling *profiling, struct gpu *gpu)
     bool gave_up = atomic_load(&profiling->off); /* another thread's kernel may be in the range */
     bool found = false;
     struct mp_error error;
-    enum mp_status status;
 
     launch->leave = mp_clock_now();
-    status = session_stop(session, &error);
+    enum mp_status status = session_stop(session, &error);
     profiling->launch = NULL; /* before any cancellation point */
     profiling->running = NULL;
     if (status == MP_OK)
@@ -460,7 +450,6 @@ _Static_assert(offsetof(cuLaunchCooperativeKernel_params, hStream) == 40, "api_w
 static enum mp_status ask_device(struct profiling *profiling, struct gpu *gpu, CUdevice device,
                                  CUcontext context, struct mp_error *error)
 {
-    struct profiled_launch *definition;
     struct metric_plan *plan;
 
     if (!profiling->api_open)
@@ -472,7 +461,7 @@ static enum mp_status ask_device(struct profiling *profiling, struct gpu *gpu, C
     plan->device_name[sizeof(plan->device_name) - 1] = '\0';
     if (strstr(gpu->core.config.metrics, "raw"))
         metric_plan_add_base(plan);
-    definition = profiled_new(plan, "");
+    struct profiled_launch *definition = profiled_new(plan, "");
     if (definition)
         profiled_put(&profiling->profiled, definition);
     return MP_OK;

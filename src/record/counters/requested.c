@@ -18,9 +18,8 @@ static void request_one(struct requested_counters *requested, const char *name,
                         const struct sampled_entry *entry)
 {
     struct requested_counter *request = &requested->items[requested->count];
-    size_t i;
 
-    for (i = 0; i < requested->count; i++)
+    for (size_t i = 0; i < requested->count; i++)
         if (mp_text_equal(requested->items[i].name, name))
             return;
     if (requested->count == SAMPLES_MAX_COUNTERS) {
@@ -121,9 +120,8 @@ static void describe(const struct sample_plan *plan, size_t at, char item[ITEM_B
 static bool list(const struct sample_plan *plan, enum unavailable why, char text[LIST_BYTES])
 {
     size_t used = 0, left = 0;
-    size_t i;
 
-    for (i = 0; i < plan->requested->count; i++) {
+    for (size_t i = 0; i < plan->requested->count; i++) {
         char item[ITEM_BYTES];
 
         if (plan->unavailable[i] != why)

@@ -73,17 +73,14 @@ void samples_append(struct sample_batch *batch, struct sample_moment moment, con
 {
     const struct sample_set *set = batch->set;
     uint16_t *packed = &batch->values[batch->count * set->count];
-    size_t i;
 
-    for (i = 0; i < set->count; i++)
+    for (size_t i = 0; i < set->count; i++)
         packed[i] = sampled_pack(values[i], set->counters[i].step);
     batch->moments[batch->count++] = moment;
 }
 
 void samples_put(struct sample_store *store, struct sample_batch *batch)
 {
-    bool room;
-
     if (!batch)
         return;
     if (!batch->count) {
@@ -91,7 +88,7 @@ void samples_put(struct sample_store *store, struct sample_batch *batch)
         return;
     }
     pthread_mutex_lock(&store->lock);
-    room = store->waiting + batch->bytes <= SAMPLES_MAX_BYTES;
+    bool room = store->waiting + batch->bytes <= SAMPLES_MAX_BYTES;
     if (room) {
         if (store->last)
             store->last->next = batch;
@@ -109,10 +106,8 @@ void samples_put(struct sample_store *store, struct sample_batch *batch)
 
 struct sample_batch *samples_take(struct sample_store *store)
 {
-    struct sample_batch *batch;
-
     pthread_mutex_lock(&store->lock);
-    batch = store->first;
+    struct sample_batch *batch = store->first;
     if (batch) {
         store->first = batch->next;
         if (!store->first)
@@ -125,19 +120,15 @@ struct sample_batch *samples_take(struct sample_store *store)
 
 struct sample_set *samples_sets(struct sample_store *store)
 {
-    struct sample_set *sets;
-
     pthread_mutex_lock(&store->lock);
-    sets = store->sets;
+    struct sample_set *sets = store->sets;
     pthread_mutex_unlock(&store->lock);
     return sets;
 }
 
 void samples_restart(struct sample_store *store)
 {
-    struct sample_set *set;
-
-    for (set = samples_sets(store); set; set = set->next)
+    for (struct sample_set *set = samples_sets(store); set; set = set->next)
         set->first_id = 0;
     store->ids = 0;
 }

@@ -90,9 +90,8 @@ static void publish_rest(struct sampling *sampling, unsigned device, const struc
                          const struct sampling_device *opened)
 {
     struct sample_set *set = samples_new_set(device, SAMPLED_BY_NOBODY, 0);
-    size_t i;
 
-    for (i = 0; set && i < plan->requested->count; i++)
+    for (size_t i = 0; set && i < plan->requested->count; i++)
         if (plan->by[i] == SAMPLED_BY_NOBODY)
             samples_add(set, plan->requested->items[i].name, plan->requested->items[i].entry, NULL,
                         note_of(opened, plan, i));
@@ -106,9 +105,8 @@ static void say(unsigned device, const struct sampling_device *opened,
                 const struct sample_plan *plan, uint64_t interval)
 {
     size_t max = 0;
-    size_t i;
 
-    for (i = 0; i < plan->requested->count; i++)
+    for (size_t i = 0; i < plan->requested->count; i++)
         max += plan->by[i] == SAMPLED_BY_CUPTI;
     if (opened->pm)
         mp_log_info("device %u: %zu counters are sampled every %.3g us", device, max,
@@ -123,9 +121,7 @@ static void say(unsigned device, const struct sampling_device *opened,
 
 static bool is_requested_of(const struct sample_plan *plan, enum sampled_by by)
 {
-    size_t i;
-
-    for (i = 0; i < plan->requested->count; i++)
+    for (size_t i = 0; i < plan->requested->count; i++)
         if (!plan->requested->items[i].entry
                 ? by == SAMPLED_BY_CUPTI
                 : sampled_source(plan->requested->items[i].name, by, 0) &&
@@ -155,9 +151,7 @@ static void open_pm(struct sampling *sampling, struct sampling_device *opened, u
 /* What no other source has, and NVML does not read either. */
 static void note_unread(struct sample_plan *plan)
 {
-    size_t i;
-
-    for (i = 0; i < plan->requested->count; i++)
+    for (size_t i = 0; i < plan->requested->count; i++)
         if (plan->by[i] == SAMPLED_BY_NOBODY && plan->requested->items[i].entry &&
             !sampled_source(plan->requested->items[i].name, SAMPLED_BY_CUPTI, 0))
             plan->unavailable[i] = UNAVAILABLE_NVML;
@@ -167,12 +161,11 @@ static void open_nvml(struct sampling *sampling, struct sampling_device *opened,
                       struct sample_plan *plan)
 {
     const char *place = sampling->places[device];
-    const struct nvml_api *api;
     struct mp_error error;
 
     if (!is_requested_of(plan, SAMPLED_BY_GPM) && !is_requested_of(plan, SAMPLED_BY_NVML))
         return;
-    api = *place ? try_nvml(sampling) : NULL;
+    const struct nvml_api *api = *place ? try_nvml(sampling) : NULL;
     if (!*place)
         mp_error_set(&error, MP_ERR_UNSUPPORTED, "CUDA does not tell the GPU's place on the bus");
     else if (!api)
@@ -291,9 +284,8 @@ void sampling_open(struct sampling *sampling, struct gpu *gpu)
 static void open_new_devices(struct sampling *sampling)
 {
     uint64_t devices = atomic_load(&sampling->devices);
-    unsigned i;
 
-    for (i = 0; i < SAMPLING_DEVICES; i++)
+    for (unsigned i = 0; i < SAMPLING_DEVICES; i++)
         if ((devices >> i & 1) && !sampling->open[i])
             sampling->open[i] = sampling_device_open(sampling, i, false);
 }
@@ -301,9 +293,7 @@ static void open_new_devices(struct sampling *sampling)
 static void for_all(struct sampling *sampling,
                     void (*what)(struct sampling *sampling, struct sampling_device *device))
 {
-    unsigned i;
-
-    for (i = 0; i < SAMPLING_DEVICES; i++)
+    for (unsigned i = 0; i < SAMPLING_DEVICES; i++)
         if (sampling->open[i])
             what(sampling, sampling->open[i]);
 }
@@ -437,13 +427,12 @@ static void note_places(struct sampling *sampling)
 {
     struct call_log *log = call_log_mine(&sampling->gpu->core.logs);
     uint64_t devices = atomic_load(&sampling->devices);
-    unsigned i;
 
     if (!log || !sampling->gpu->driver.get_bus_id ||
         atomic_exchange(&sampling->placed, devices) == devices)
         return;
     log->busy = true; /* calls of ours are not recorded */
-    for (i = 0; i < SAMPLING_DEVICES; i++)
+    for (unsigned i = 0; i < SAMPLING_DEVICES; i++)
         if (devices >> i & 1)
             sampling->gpu->driver.get_bus_id(sampling->places[i], SAMPLING_PLACE_BYTES,
                                              (CUdevice)i);

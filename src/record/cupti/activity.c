@@ -127,7 +127,6 @@ bool activity_other_has_left(struct gpu *gpu)
 static void ask_for_device_graphs(struct gpu *gpu)
 {
     struct cupti_api *cupti = &gpu->cupti;
-    CUptiResult result;
 
     if (gpu->core.config.device_graphs != MP_SWITCH_ON || gpu->core.config.gpu != MP_SWITCH_ON ||
         gpu->core.config.cuda_graph != MP_CUDA_GRAPH_GRAPH || gpu->attach.when != MP_ATTACH_INIT)
@@ -136,7 +135,7 @@ static void ask_for_device_graphs(struct gpu *gpu)
         mp_log_debug("CUPTI does not report graphs that the device launches");
         return;
     }
-    result = cupti->enable_device_graph(1);
+    CUptiResult result = cupti->enable_device_graph(1);
     if (result != CUPTI_SUCCESS)
         mp_log_info("graphs that the device launches are not recorded: %s",
                     cupti_result_text(cupti, result));
@@ -198,9 +197,8 @@ void activity_enable_base(struct gpu *gpu, bool late)
     } kinds[] = {{CUPTI_ACTIVITY_KIND_DEVICE, "devices"},
                  {CUPTI_ACTIVITY_KIND_CONTEXT, "contexts"},
                  {CUPTI_ACTIVITY_KIND_STREAM, "streams"}};
-    size_t i;
 
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (!late || !gpu->cupti.enable_and_dump ||
             gpu->cupti.enable_and_dump(kinds[i].kind) != CUPTI_SUCCESS)
             enable_kind(gpu, kinds[i].kind, kinds[i].what);
@@ -216,13 +214,11 @@ void activity_enable_base(struct gpu *gpu, bool late)
  * exit make the rows. */
 static void enable_calls(struct gpu *gpu, bool on)
 {
-    CUptiResult result;
-
     if (atomic_load(&gpu->cupti_state.calls_by_callback)) {
         subscriber_watch_calls(gpu, on);
         return;
     }
-    result = api_set_enable(&gpu->api, &gpu->cupti, on);
+    CUptiResult result = api_set_enable(&gpu->api, &gpu->cupti, on);
     if (result != CUPTI_SUCCESS)
         mp_log_warn("some API calls are not recorded: %s", cupti_result_text(&gpu->cupti, result));
 }
@@ -243,9 +239,8 @@ static bool is_refused(struct gpu *gpu, const char *what, CUptiResult result)
 static CUptiResult configure_counters(const struct cupti_api *cupti)
 {
     CUpti_ActivityUnifiedMemoryCounterConfig counters[MP_unified_kind_bytes_DtoD];
-    uint32_t kind;
 
-    for (kind = MP_unified_kind_bytes_HtoD; kind <= MP_unified_kind_bytes_DtoD; kind++)
+    for (uint32_t kind = MP_unified_kind_bytes_HtoD; kind <= MP_unified_kind_bytes_DtoD; kind++)
         counters[kind - 1] = (CUpti_ActivityUnifiedMemoryCounterConfig){
             .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
             .kind = (CUpti_ActivityUnifiedMemoryCounterKind)kind,
@@ -328,11 +323,10 @@ static CUpti_ActivityKind kernel_kind(const struct gpu *gpu)
 static void switch_host_functions(struct gpu *gpu, bool on)
 {
     CUptiResult (*how)(CUpti_ActivityKind kind) = on ? gpu->cupti.enable : gpu->cupti.disable;
-    CUptiResult result;
 
     if (!host_functions_by_cupti(gpu))
         return;
-    result = how((CUpti_ActivityKind)MP_CUPTI_KIND_HOST_LAUNCH);
+    CUptiResult result = how((CUpti_ActivityKind)MP_CUPTI_KIND_HOST_LAUNCH);
     if (result == CUPTI_SUCCESS && gpu->core.config.cuda_graph != MP_CUDA_GRAPH_GRAPH)
         result = how((CUpti_ActivityKind)MP_CUPTI_KIND_GRAPH_HOST_NODE);
     if (result != CUPTI_SUCCESS)
@@ -341,12 +335,10 @@ static void switch_host_functions(struct gpu *gpu, bool on)
 
 static void enable_records(struct gpu *gpu)
 {
-    size_t i;
-
     promise_zeroes(gpu, true);
     if (gpu->core.config.gpu == MP_SWITCH_ON)
         enable_kind(gpu, kernel_kind(gpu), "kernels");
-    for (i = 0; i < WORK_KIND_COUNT; i++)
+    for (size_t i = 0; i < WORK_KIND_COUNT; i++)
         if (activity_is_wanted(gpu, &work_kinds[i]))
             enable_kind(gpu, work_kinds[i].kind, work_kinds[i].what);
     enable_peer_copies(gpu);
@@ -404,12 +396,10 @@ void activity_enable_again(struct gpu *gpu)
 
 void activity_give_clock(struct gpu *gpu)
 {
-    CUptiResult result;
-
     if (!atomic_load(&gpu->core.enabled) || !flusher_may_flush(gpu))
         return;
     gpu->cupti.flush_all(0);
-    result = gpu->cupti.register_clock(mp_clock_now);
+    CUptiResult result = gpu->cupti.register_clock(mp_clock_now);
     if (result == CUPTI_SUCCESS) {
         clock_renewal_done(&gpu->clock_renewal);
         atomic_fetch_add(&gpu->cupti_state.clocks, 1);
@@ -436,8 +426,6 @@ void activity_enable(struct gpu *gpu, bool again)
 
 static void disable_records(struct gpu *gpu)
 {
-    size_t i;
-
     if (atomic_load(&gpu->cupti_state.callbacks_taken))
         enable_calls(gpu, false);
     switch_host_functions(gpu, false);
@@ -447,7 +435,7 @@ static void disable_records(struct gpu *gpu)
         (!quirk_is_in(QUIRK_disable_deadlock, gpu->cupti.version) ||
          atomic_load(&gpu->core.paused))) /* baseline.h keeps launches of graphs away */
         gpu->cupti.disable(kernel_kind(gpu));
-    for (i = 0; i < WORK_KIND_COUNT; i++)
+    for (size_t i = 0; i < WORK_KIND_COUNT; i++)
         if (activity_is_wanted(gpu, &work_kinds[i]))
             gpu->cupti.disable(work_kinds[i].kind);
     if (peer_copies_are_wanted(gpu))

@@ -178,9 +178,7 @@ static bool matches(const char *name, size_t length, const char *wanted)
 
 static bool is_in(const char *const *list, size_t count, const char *name, size_t length)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (matches(name, length, list[i]))
             return true;
     return false;
@@ -223,9 +221,7 @@ static bool is_watched(const struct api_watch *watch, const struct mp_config *co
 
 static uint8_t watch_of(const char *name, size_t length, const struct mp_config *config)
 {
-    size_t i;
-
-    for (i = 0; i < WATCH_COUNT; i++)
+    for (size_t i = 0; i < WATCH_COUNT; i++)
         if (matches(name, length, api_watches[i].name) && is_watched(&api_watches[i], config))
             return (uint8_t)(i + 1);
     return 0;
@@ -249,7 +245,6 @@ static void api_set_add(struct api_set *set, unsigned api, uint32_t cbid,
     const char *name = set->names[api][cbid];
     bool per_thread;
     size_t length = plain_length(name, &per_thread);
-    size_t i;
 
     if (is_chosen(config, api, name, length)) {
         set->flags[api][cbid] |= API_RECORD;
@@ -264,7 +259,7 @@ static void api_set_add(struct api_set *set, unsigned api, uint32_t cbid,
     if (api != MP_api_driver)
         return;
     set->watch[cbid] = watch_of(name, length, config);
-    for (i = 0; i < OWN_COUNT; i++)
+    for (size_t i = 0; i < OWN_COUNT; i++)
         if (matches(name, length, own_calls[i].name) &&
             (*config->metrics || !own_calls[i].with_metrics))
             set->flags[api][cbid] |= API_OURS_TOO;
@@ -282,16 +277,14 @@ void api_set_resolve(struct api_set *set, const struct cupti_api *cupti,
 {
     static const CUpti_CallbackDomain domains[API_COUNT] = {
         CUPTI_CB_DOMAIN_INVALID, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API};
-    unsigned api;
-    uint32_t cbid;
 
     memset(set, 0, sizeof(*set));
     set->all_driver = config->api.choice == MP_API_ALL || config->api.choice == MP_API_DRIVER;
     set->whole_kinds = is_whole(config) || cupti->version < MP_CUPTI_SINCE_API_BY_CBID ||
                        !cupti->enable_runtime_api || !cupti->enable_driver_api;
     set->syncs = config->api.choice != MP_API_NONE;
-    for (api = MP_api_runtime; api <= MP_api_driver; api++)
-        for (cbid = 1; cbid < API_CBIDS; cbid++)
+    for (unsigned api = MP_api_runtime; api <= MP_api_driver; api++)
+        for (uint32_t cbid = 1; cbid < API_CBIDS; cbid++)
             if (cupti->get_callback_name(domains[api], cbid, &set->names[api][cbid]) ==
                     CUPTI_SUCCESS &&
                 set->names[api][cbid])
@@ -309,9 +302,8 @@ static CUptiResult enable_kinds(const struct api_set *set, const struct cupti_ap
     static const CUpti_ActivityKind kinds[API_COUNT] = {
         CUPTI_ACTIVITY_KIND_INVALID, CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER};
     CUptiResult first = CUPTI_SUCCESS;
-    unsigned api;
 
-    for (api = MP_api_runtime; api <= MP_api_driver; api++) {
+    for (unsigned api = MP_api_runtime; api <= MP_api_driver; api++) {
         CUptiResult result = CUPTI_SUCCESS;
 
         if (set->selected[api])
@@ -326,14 +318,13 @@ CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cu
 {
     CUptiResult first = CUPTI_SUCCESS;
     unsigned api;
-    uint32_t cbid;
 
     /* Before CUPTI 12.5 only whole kinds can be switched; decode.c then drops what was not asked
      * for. */
     if (set->whole_kinds)
         return enable_kinds(set, cupti, on);
     for (api = MP_api_runtime; api <= MP_api_driver; api++)
-        for (cbid = 1; cbid < API_CBIDS; cbid++) {
+        for (uint32_t cbid = 1; cbid < API_CBIDS; cbid++) {
             CUptiResult result;
 
             if (!(set->flags[api][cbid] & API_RECORD))

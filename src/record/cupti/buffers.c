@@ -14,9 +14,8 @@
 static void fault_in(uint8_t *memory, size_t bytes)
 {
     const size_t page = 4096;
-    size_t at;
 
-    for (at = 0; at < bytes; at += page)
+    for (size_t at = 0; at < bytes; at += page)
         __atomic_fetch_add(memory + at, 0, __ATOMIC_RELAXED);
 }
 
@@ -29,16 +28,14 @@ static size_t pool_bytes(size_t count, bool has_spare)
 /* All buffers lie back to back in `memory`, and are free. */
 static void lay_out(struct buffer_pool *pool, uint8_t *memory, size_t count, bool has_spare)
 {
-    size_t i;
-
     pool->memory = memory;
     pool->overflow = memory + count * BUFFER_BYTES;
     pool->spare = has_spare ? pool->overflow + OVERFLOWS * OVERFLOW_BYTES : NULL;
     pool->count = count;
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         pool->stack[i] = (uint32_t)(count - 1 - i);
     pool->free_count = (uint32_t)count;
-    for (i = 0; i < OVERFLOWS; i++)
+    for (size_t i = 0; i < OVERFLOWS; i++)
         pool->overflow_stack[i] = (uint32_t)(count + OVERFLOWS - 1 - i);
     pool->overflow_count = OVERFLOWS;
 }
@@ -78,13 +75,12 @@ enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool
     size_t count = megabytes * ((1u << 20) / BUFFER_BYTES);
     size_t bytes = pool_bytes(count, !null_allowed);
     size_t first = count < BUFFERS_FAULTED_FIRST ? count : BUFFERS_FAULTED_FIRST;
-    void *memory;
 
     pool->stack = calloc(count, sizeof(*pool->stack));
     pool->out = calloc(count + OVERFLOWS, sizeof(*pool->out));
-    memory = pool->stack && pool->out
-                 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                 : MAP_FAILED;
+    void *memory = pool->stack && pool->out ? mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                            : MAP_FAILED;
     if (memory == MAP_FAILED) {
         free(pool->stack);
         free(pool->out);
@@ -101,10 +97,8 @@ enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool
 
 void buffer_pool_fault_ahead(struct buffer_pool *pool)
 {
-    size_t wanted;
-
     pthread_mutex_lock(&pool->lock);
-    wanted = pool->count - pool->free_count + BUFFERS_AHEAD;
+    size_t wanted = pool->count - pool->free_count + BUFFERS_AHEAD;
     pthread_mutex_unlock(&pool->lock);
     if (wanted > pool->count)
         wanted = pool->count;
@@ -131,14 +125,12 @@ void buffer_pool_close(struct buffer_pool *pool)
 /* Under the lock. */
 static uint8_t *buffers_take(struct buffer_pool *pool, size_t *bytes)
 {
-    uint32_t number;
-
     if (!pool->free_count)
         atomic_fetch_add_explicit(&pool->exhausted, 1, memory_order_relaxed);
     if (!pool->free_count && !pool->overflow_count)
         return NULL;
-    number = pool->free_count ? pool->stack[--pool->free_count]
-                              : pool->overflow_stack[--pool->overflow_count];
+    uint32_t number = pool->free_count ? pool->stack[--pool->free_count]
+                                       : pool->overflow_stack[--pool->overflow_count];
     pool->out[number] = true;
     *bytes = bytes_of(pool, number);
     return buffer_of(pool, number);
@@ -146,11 +138,9 @@ static uint8_t *buffers_take(struct buffer_pool *pool, size_t *bytes)
 
 uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
 {
-    uint8_t *buffer;
-
     atomic_fetch_add_explicit(&pool->requested, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
-    buffer = buffers_take(pool, bytes);
+    uint8_t *buffer = buffers_take(pool, bytes);
     pthread_mutex_unlock(&pool->lock);
     if (buffer)
         return buffer;
@@ -160,10 +150,8 @@ uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
 
 bool buffer_pool_is_low(struct buffer_pool *pool)
 {
-    bool low;
-
     pthread_mutex_lock(&pool->lock);
-    low = (size_t)pool->free_count * 2 < pool->count;
+    bool low = (size_t)pool->free_count * 2 < pool->count;
     pthread_mutex_unlock(&pool->lock);
     return low;
 }
@@ -186,13 +174,12 @@ static void leave_cupti(struct buffer_pool *pool, size_t number)
 bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer)
 {
     size_t number = number_of(pool, buffer);
-    bool was_out;
 
     if (number == buffer_pool_max(pool))
         return false;
     atomic_fetch_add_explicit(&pool->completed, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
-    was_out = pool->out[number];
+    bool was_out = pool->out[number];
     if (was_out)
         leave_cupti(pool, number);
     pthread_mutex_unlock(&pool->lock);
@@ -201,12 +188,11 @@ bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer)
 
 bool buffer_is_too_much(struct buffer_pool *pool, const uint8_t *buffer)
 {
-    bool too_much;
-
     if (number_of(pool, buffer) < pool->count)
         return false;
     pthread_mutex_lock(&pool->lock);
-    too_much = pool->overflow_count < OVERFLOWS_FREE && pool->overflow_waits > OVERFLOWS_WAITING;
+    bool too_much =
+        pool->overflow_count < OVERFLOWS_FREE && pool->overflow_waits > OVERFLOWS_WAITING;
     pthread_mutex_unlock(&pool->lock);
     return too_much;
 }
@@ -223,20 +209,16 @@ static size_t find_out(const struct buffer_pool *pool)
 
 bool buffer_pool_is_out(struct buffer_pool *pool)
 {
-    bool out;
-
     pthread_mutex_lock(&pool->lock);
-    out = find_out(pool) < buffer_pool_max(pool);
+    bool out = find_out(pool) < buffer_pool_max(pool);
     pthread_mutex_unlock(&pool->lock);
     return out;
 }
 
 uint8_t *buffer_pool_recover(struct buffer_pool *pool, size_t *bytes)
 {
-    size_t number;
-
     pthread_mutex_lock(&pool->lock);
-    number = find_out(pool);
+    size_t number = find_out(pool);
     if (number < buffer_pool_max(pool))
         leave_cupti(pool, number);
     pthread_mutex_unlock(&pool->lock);

@@ -172,13 +172,12 @@ static void notice_renewal(struct gpu *gpu, int64_t now)
 {
     struct clients *clients = &gpu->clients;
     uint64_t renewed_at = atomic_load(&gpu->cupti_state.renewed_at);
-    struct client_calls before;
 
     lose_late(gpu);
     if (renewed_at == clients->renewed_at)
         return;
     clients->renewed_at = renewed_at;
-    before = noted_before(clients, renewed_at);
+    struct client_calls before = noted_before(clients, renewed_at);
     if (atomic_load(&clients->taken)) {
         lose(clients, before);
     } else if (before.all > clients->seen.all &&
@@ -363,11 +362,9 @@ bool clients_enter(struct gpu *gpu)
 
 bool clients_leave(struct gpu *gpu)
 {
-    bool taken;
-
     if (!is_blind(gpu))
         return false;
-    taken = have_taken(gpu);
+    bool taken = have_taken(gpu);
     if (taken || activity_other_has_left(gpu))
         lose_unseen(gpu);
     if (taken)

@@ -30,10 +30,8 @@ static uint32_t hold_context(struct context_list *contexts, CUcontext context)
 
 void contexts_forget(struct context_list *contexts, CUcontext context)
 {
-    uint32_t i;
-
     pthread_mutex_lock(&contexts->lock);
-    for (i = 0; i < contexts->count; i++)
+    for (uint32_t i = 0; i < contexts->count; i++)
         if (contexts->items[i] == context)
             contexts->items[i--] = contexts->items[--contexts->count];
     pthread_mutex_unlock(&contexts->lock);
@@ -66,10 +64,8 @@ void contexts_hold(struct gpu *gpu, CUcontext context)
 
 uint32_t contexts_count(struct context_list *contexts)
 {
-    uint32_t count;
-
     pthread_mutex_lock(&contexts->lock);
-    count = contexts->count;
+    uint32_t count = contexts->count;
     pthread_mutex_unlock(&contexts->lock);
     return count;
 }
@@ -196,11 +192,10 @@ static CUevent watch(struct gpu *gpu, CUcontext context)
 {
     const struct driver_api *driver = &gpu->driver;
     CUevent event;
-    bool recorded;
 
     if (driver->create_event(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
         return NULL;
-    recorded = begin_breaking(gpu) && driver->record_context(context, event) == CUDA_SUCCESS;
+    bool recorded = begin_breaking(gpu) && driver->record_context(context, event) == CUDA_SUCCESS;
     end_breaking(gpu);
     if (recorded)
         return event;
@@ -213,12 +208,11 @@ static bool becomes_idle(struct gpu *gpu, CUcontext context, uint64_t limit)
 {
     const struct driver_api *driver = &gpu->driver;
     CUcontext popped;
-    CUevent event;
     bool idle = false;
 
     if (driver->push_context(context) != CUDA_SUCCESS)
         return false;
-    event = watch(gpu, context);
+    CUevent event = watch(gpu, context);
     if (event) {
         idle = event_completes(driver, event, limit);
         driver->destroy_event(event);
@@ -241,13 +235,12 @@ bool contexts_become_idle(struct gpu *gpu, const CUcontext *items, uint32_t coun
 CUevent contexts_watch_current(struct gpu *gpu, CUcontext *context)
 {
     const struct driver_api *driver = &gpu->driver;
-    struct before_calls calls;
     CUevent event = NULL;
 
     *context = NULL;
     if (!contexts_can_be_watched(driver) || contexts_may_be_captured(gpu))
         return NULL;
-    calls = begin_own_calls(gpu);
+    struct before_calls calls = begin_own_calls(gpu);
     if (driver->get_current && driver->get_current(context) == CUDA_SUCCESS && *context)
         event = watch(gpu, *context);
     end_own_calls(gpu, &calls);

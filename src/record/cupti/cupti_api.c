@@ -149,9 +149,7 @@ static bool try_path(struct search *search, const char *path, int flags)
 
 static bool try_loaded(struct search *search)
 {
-    size_t i;
-
-    for (i = 0; i < SONAME_COUNT; i++)
+    for (size_t i = 0; i < SONAME_COUNT; i++)
         if (try_path(search, sonames[i].name, RTLD_NOLOAD))
             return true;
     return try_path(search, "libcupti.so", RTLD_NOLOAD);
@@ -183,9 +181,8 @@ static bool newer_than_driver(const struct search *search, const struct soname *
 static bool try_folder(struct search *search, const char *folder, const char *below)
 {
     char path[PATH_MAX];
-    size_t i;
 
-    for (i = 0; i < SONAME_COUNT; i++) {
+    for (size_t i = 0; i < SONAME_COUNT; i++) {
         if (newer_than_driver(search, &sonames[i]))
             continue;
         if (snprintf(path, sizeof(path), "%s%s/%s", folder, below, sonames[i].name) <
@@ -214,11 +211,10 @@ static bool try_beside_cudart(struct search *search)
     /* libcudart's folder is lib64 of a toolkit, or nvidia/cuda_runtime/lib in site-packages. */
     static const char *const below[] = {"", "/../extras/CUPTI/lib64", "/../../cuda_cupti/lib"};
     char folder[PATH_MAX] = "";
-    size_t i;
 
     if (!dl_iterate_phdr(find_cudart, folder) || !*folder)
         return false;
-    for (i = 0; i < sizeof(below) / sizeof(below[0]); i++)
+    for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++)
         if (try_folder(search, folder, below[i]))
             return true;
     return false;
@@ -226,9 +222,7 @@ static bool try_beside_cudart(struct search *search)
 
 static bool try_sonames(struct search *search)
 {
-    size_t i;
-
-    for (i = 0; i < SONAME_COUNT; i++)
+    for (size_t i = 0; i < SONAME_COUNT; i++)
         if (!newer_than_driver(search, &sonames[i]) && try_path(search, sonames[i].name, 0))
             return true;
     return false;
@@ -238,9 +232,8 @@ static bool try_toolkits(struct search *search)
 {
     const char *const homes[] = {secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
                                  "/usr/local/cuda"};
-    size_t i;
 
-    for (i = 0; i < sizeof(homes) / sizeof(homes[0]); i++)
+    for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++)
         if (homes[i] && *homes[i] &&
             (try_folder(search, homes[i], "/lib64") ||
              try_folder(search, homes[i], "/extras/CUPTI/lib64")))
@@ -336,9 +329,7 @@ bool quirk_is_in(enum quirk quirk, uint32_t version)
 
 void quirks_tell(uint32_t version)
 {
-    size_t i;
-
-    for (i = 0; i < QUIRK_COUNT; i++)
+    for (size_t i = 0; i < QUIRK_COUNT; i++)
         if (quirks[i].answer == TOLD && quirk_is_in((enum quirk)i, version))
             mp_log_info("CUPTI %u has a known fault: %s (%s)", version, quirks[i].what,
                         quirks[i].done);

@@ -112,12 +112,11 @@ static int find_client(struct dl_phdr_info *info, size_t size, void *context)
     struct name_search *search = context;
     const char *path = info->dlpi_name ? info->dlpi_name : "";
     const char *slash = strrchr(path, '/');
-    size_t rank;
 
     (void)size;
     if ((const void *)info->dlpi_addr == search->own)
         return 0;
-    rank = rank_of(info, slash ? slash + 1 : path);
+    size_t rank = rank_of(info, slash ? slash + 1 : path);
     if (is_known(rank) && known_clients[rank - RANK_KNOWN].habit > search->client->habit)
         search->client->habit = known_clients[rank - RANK_KNOWN].habit;
     if (rank < search->rank)
@@ -274,11 +273,9 @@ void subscriber_close(struct gpu *gpu)
 
 static void watch(struct gpu *gpu, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool on)
 {
-    CUptiResult result;
-
     if (atomic_load(&gpu->cupti_state.callbacks_taken))
         return;
-    result = gpu->cupti.enable_callback(on, gpu->cupti_state.subscriber, domain, cbid);
+    CUptiResult result = gpu->cupti.enable_callback(on, gpu->cupti_state.subscriber, domain, cbid);
     if (result != CUPTI_SUCCESS)
         mp_log_debug("no callback for domain %d, id %u: %s", (int)domain, (unsigned)cbid,
                      cupti_result_text(&gpu->cupti, result));
@@ -313,9 +310,7 @@ static bool is_wanted(const struct gpu *gpu, const struct api_watch *row, bool o
  * others. */
 static void watch_driver(struct gpu *gpu, bool syncs, bool on)
 {
-    uint32_t cbid;
-
-    for (cbid = 0; cbid < API_CBIDS; cbid++) {
+    for (uint32_t cbid = 0; cbid < API_CBIDS; cbid++) {
         const struct api_watch *row = api_set_watch(&gpu->api, cbid);
 
         if (row && is_switched(gpu, row) == syncs && (!syncs || is_wanted(gpu, row, on)))
@@ -354,9 +349,7 @@ void subscriber_watch_base(struct gpu *gpu)
 
 void subscriber_watch_ends(struct gpu *gpu)
 {
-    uint32_t cbid;
-
-    for (cbid = 0; cbid < API_CBIDS; cbid++) {
+    for (uint32_t cbid = 0; cbid < API_CBIDS; cbid++) {
         const struct api_watch *row = api_set_watch(&gpu->api, cbid);
 
         if (row && (row->role == API_ROLE_LAUNCH || row->role == API_ROLE_INSTANTIATE))
@@ -374,9 +367,8 @@ void subscriber_watch_ends(struct gpu *gpu)
 static void watch_stacks(struct gpu *gpu, bool on)
 {
     const struct api_set *api = &gpu->api;
-    uint32_t cbid;
 
-    for (cbid = 1; cbid < API_CBIDS; cbid++) {
+    for (uint32_t cbid = 1; cbid < API_CBIDS; cbid++) {
         if (api->flags[MP_api_runtime][cbid] & API_STACK)
             watch(gpu, CUPTI_CB_DOMAIN_RUNTIME_API, cbid, on);
         if ((api->flags[MP_api_driver][cbid] & API_STACK) &&
@@ -395,9 +387,8 @@ void subscriber_watch_syncs(struct gpu *gpu, bool on)
 void subscriber_watch_calls(struct gpu *gpu, bool on)
 {
     const struct api_set *api = &gpu->api;
-    uint32_t cbid;
 
-    for (cbid = 1; cbid < API_CBIDS; cbid++) {
+    for (uint32_t cbid = 1; cbid < API_CBIDS; cbid++) {
         if (api->flags[MP_api_runtime][cbid] & API_RECORD)
             watch(gpu, CUPTI_CB_DOMAIN_RUNTIME_API, cbid, on);
         /* Watched ones are switched by their role: they must not be switched off here. */
@@ -417,11 +408,9 @@ void subscriber_overlap_leaves(struct gpu *gpu, CUpti_CallbackId cbid)
 
 void subscriber_keep_overlaps(struct gpu *gpu)
 {
-    uint32_t cbid;
-
     if (!overlaps_stay(&gpu->overlaps) || !atomic_load(&gpu->core.enabled))
         return;
-    for (cbid = 0; cbid < API_CBIDS; cbid++) {
+    for (uint32_t cbid = 0; cbid < API_CBIDS; cbid++) {
         const struct api_watch *row = api_set_watch(&gpu->api, cbid);
 
         if (row && row->role == API_ROLE_OVERLAP)

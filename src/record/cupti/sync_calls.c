@@ -49,7 +49,6 @@ static struct gpu *functions_of;
 static void take(const struct mp_preload_host_function *function)
 {
     struct gpu *gpu = functions_of;
-    struct call_log *log;
     struct call_entry entry = {
         .kind = CALL_ENTRY_HOST_FUNCTION,
         .start = function->begin,
@@ -68,7 +67,7 @@ static void take(const struct mp_preload_host_function *function)
         entry.context = (uint32_t)(function->node >> 32);
         entry.stream = (uint32_t)function->node;
     }
-    log = call_log_mine(&gpu->core.logs);
+    struct call_log *log = call_log_mine(&gpu->core.logs);
     if (log && call_log_put(log, &entry))
         work_wake(&gpu->core.work);
 }
@@ -100,11 +99,9 @@ static uintptr_t argument(const CUpti_CallbackData *data, int number)
 /* The handle in an argument; 0 if the call has none, or if it is not known yet. */
 static uintptr_t handle(const CUpti_CallbackData *data, const struct api_watch *watch, int number)
 {
-    uintptr_t value;
-
     if (number < 0 || !data->functionParams)
         return 0;
-    value = argument(data, number);
+    uintptr_t value = argument(data, number);
     if (!watch->indirect || !value)
         return value;
     memcpy(&value, (const void *)value, sizeof(value));
@@ -118,12 +115,11 @@ static uint32_t stream_id(struct gpu *gpu, struct call_log *log, CUcontext conte
 {
     uint32_t epoch = atomic_load_explicit(&gpu->core.logs.epoch, memory_order_acquire);
     struct stream_memo *memo = &log->memos[mp_mix64(stream) % CALL_LOG_STREAMS];
-    uint32_t id;
 
     if (memo->context == context && (uintptr_t)memo->stream == stream && memo->epoch == epoch &&
         memo->per_thread == per_thread && context)
         return memo->id;
-    id = cupti_stream_id(&gpu->cupti, context, stream, per_thread);
+    uint32_t id = cupti_stream_id(&gpu->cupti, context, stream, per_thread);
     if (id != CUPTI_NO_STREAM)
         *memo = (struct stream_memo){context, (const void *)stream, id, epoch, per_thread};
     return id;
@@ -265,11 +261,10 @@ void sync_calls_driver_call(struct gpu *gpu, const struct api_watch *watch, CUpt
     uint8_t flags = cbid < API_CBIDS ? gpu->api.flags[MP_api_driver][cbid] : 0;
     bool per_thread = flags & API_PER_THREAD;
     struct host_stretch stretch;
-    uint64_t now;
 
     if (!log)
         return;
-    now = mp_clock_now();
+    uint64_t now = mp_clock_now();
     if (data->callbackSite == CUPTI_API_ENTER) {
         *data->correlationData = now;
         if (gpu->core.wanted.time && host_time_enter(&log->time, now, &stretch))
@@ -314,14 +309,13 @@ void sync_calls_host_function(struct gpu *gpu, CUpti_CallbackId cbid,
 void sync_calls_graph_launch(struct gpu *gpu, CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     struct call_log *log = open_log(gpu);
-    struct call_entry entry;
     uint32_t graph;
 
     if (!log || !data->functionParams || !*data->correlationData || cupti_call_result(data) ||
         !gpu->cupti.get_graph_exec_id ||
         gpu->cupti.get_graph_exec_id((CUgraphExec)argument(data, 0), &graph) != CUPTI_SUCCESS)
         return;
-    entry = entry_of(data, *data->correlationData);
+    struct call_entry entry = entry_of(data, *data->correlationData);
     entry.kind = CALL_ENTRY_GRAPH_LAUNCH;
     entry.event = graph;
     entry.stream = stream_id(gpu, log, data->context, argument(data, 1), is_per_thread(gpu, cbid));
@@ -339,11 +333,10 @@ void sync_calls_end_polling(struct gpu *gpu)
 void sync_calls_runtime_call(struct gpu *gpu, CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     struct call_log *log = open_log(gpu);
-    uint64_t now;
 
     if (!log || !atomic_load_explicit(&gpu->cupti_state.calls_by_callback, memory_order_relaxed))
         return;
-    now = mp_clock_now();
+    uint64_t now = mp_clock_now();
     if (data->callbackSite == CUPTI_API_ENTER) {
         *data->correlationData = now;
         log->in_runtime = true;

@@ -78,10 +78,8 @@ static void lose(struct edge_store *store, struct graph_edges *edges)
 
 void edges_put(struct edge_store *store, struct graph_edges *edges)
 {
-    bool room;
-
     pthread_mutex_lock(&store->lock);
-    room = store->waiting + size_of(edges) <= EDGES_MAX;
+    bool room = store->waiting + size_of(edges) <= EDGES_MAX;
     if (room) {
         if (store->first)
             store->last->next = edges;
@@ -127,9 +125,7 @@ static void drop(struct edge_store *store, uint32_t position)
 
 static void drop_gone(struct edge_store *store)
 {
-    uint32_t i;
-
-    for (i = store->count; i-- > 0;)
+    for (uint32_t i = store->count; i-- > 0;)
         if (store->graphs[i]->gone)
             drop(store, i);
 }
@@ -137,11 +133,10 @@ static void drop_gone(struct edge_store *store)
 static bool grow(struct edge_store *store)
 {
     uint32_t capacity = store->capacity ? store->capacity * 2 : 64;
-    void *graphs;
 
     if (store->count < store->capacity)
         return true;
-    graphs = realloc(store->graphs, capacity * sizeof(struct graph_edges *));
+    void *graphs = realloc(store->graphs, capacity * sizeof(struct graph_edges *));
     if (!graphs)
         return false;
     store->graphs = graphs;
@@ -152,11 +147,9 @@ static bool grow(struct edge_store *store)
 /* Drops the graph's edges and nodes and counts them; the graph itself stays. */
 static struct graph_edges *shrink(struct graph_edges *edges)
 {
-    struct graph_edges *smaller;
-
     free(edges->nodes);
     edges->nodes = NULL;
-    smaller = realloc(edges, sizeof(*edges));
+    struct graph_edges *smaller = realloc(edges, sizeof(*edges));
     edges = smaller ? smaller : edges;
     edges->lost += edges->count;
     edges->nodes_lost += edges->node_count;
@@ -275,10 +268,8 @@ void edges_take(struct edge_store *store)
 
 uint64_t edges_number(struct edge_store *store, uint32_t graph, uint64_t correlation)
 {
-    uint32_t times;
-
     edges_take(store);
-    times = times_reused(store, graph);
+    uint32_t times = times_reused(store, graph);
     if (!correlation)
         return number_of(graph, times);
     for (; times; times--) {
@@ -292,21 +283,18 @@ uint64_t edges_number(struct edge_store *store, uint32_t graph, uint64_t correla
 
 void edges_append(struct edge_store *store, struct mp_writer *writer, uint64_t number)
 {
-    struct graph_edges *edges;
-    uint32_t i;
-
     edges_take(store);
     if (number == store->last_number)
         return;
     store->last_number = number;
-    edges = find(store, number);
+    struct graph_edges *edges = find(store, number);
     if (!edges || edges->written)
         return;
     edges->written = true;
     edges->due = edges->node_count || edges->nodes_lost;
     store->unsettled += edges->due;
     store->lost_of_run += edges->lost;
-    for (i = 0; i < edges->count; i++)
+    for (uint32_t i = 0; i < edges->count; i++)
         mp_append_edge(writer, &(struct mp_row_edge){.graph = number,
                                                      .from = edges->edges[i].from,
                                                      .to = edges->edges[i].to,
@@ -315,20 +303,16 @@ void edges_append(struct edge_store *store, struct mp_writer *writer, uint64_t n
 
 void edges_ripen(struct edge_store *store)
 {
-    uint32_t i;
-
     if (!store->unsettled)
         return;
-    for (i = 0; i < store->count; i++)
+    for (uint32_t i = 0; i < store->count; i++)
         if (store->graphs[i]->state == GRAPH_NEW)
             store->graphs[i]->state = GRAPH_RIPE;
 }
 
 void edges_restart(struct edge_store *store)
 {
-    uint32_t i;
-
-    for (i = 0; i < store->count; i++) {
+    for (uint32_t i = 0; i < store->count; i++) {
         store->graphs[i]->written = false;
         store->unsettled -= store->graphs[i]->due;
         store->graphs[i]->due = false;

@@ -207,9 +207,8 @@ void graphs_node_destroyed(struct gpu *gpu, const CUpti_GraphData *data)
 {
     const struct call_log *log = call_log_mine(&gpu->core.logs);
     struct graph_making *making = log ? log->making : NULL;
-    size_t i;
 
-    for (i = 0; making && i < making->node_count; i++)
+    for (size_t i = 0; making && i < making->node_count; i++)
         if (making->nodes[i].node == data->node)
             making->nodes[i].origin = 0;
 }
@@ -258,9 +257,8 @@ static uint32_t name_nodes(struct graph_reading *reading, struct graph_edges *ed
                            const CUgraphNode *nodes, size_t room, size_t count)
 {
     uint32_t named = 0;
-    size_t i;
 
-    for (i = 0; i < count && i < room; i++) {
+    for (size_t i = 0; i < count && i < room; i++) {
         struct edge edge = {clone_id(reading, nodes[i]), clone_id(reading, nodes[room + i]),
                             is_programmatic(&nodes[2 * room + i])};
 
@@ -292,9 +290,8 @@ static void ask_again(const struct graph_reading *reading)
 {
     struct graph_making *making = reading->making;
     uint64_t id;
-    size_t i;
 
-    for (i = 0; i < making->node_count; i++) {
+    for (size_t i = 0; i < making->node_count; i++) {
         struct cloned_node *node = &making->nodes[i];
 
         if (node->origin && node->id >> 32 != reading->graph &&
@@ -306,9 +303,8 @@ static void ask_again(const struct graph_reading *reading)
 static uint32_t count_nodes(const struct graph_making *making, uint32_t graph)
 {
     uint32_t count = 0;
-    size_t i;
 
-    for (i = 0; i < making->node_count; i++)
+    for (size_t i = 0; i < making->node_count; i++)
         count += making->nodes[i].origin && making->nodes[i].id >> 32 == graph;
     return count;
 }
@@ -317,12 +313,11 @@ static uint32_t count_nodes(const struct graph_making *making, uint32_t graph)
 static void add_nodes(struct graph_making *making, struct graph_edges *edges)
 {
     uint32_t count = count_nodes(making, edges->graph);
-    size_t i;
 
     edges->nodes = count ? calloc(count, sizeof(*edges->nodes)) : NULL;
     if (!edges->nodes)
         edges->nodes_lost += count;
-    for (i = 0; i < making->node_count; i++) {
+    for (size_t i = 0; i < making->node_count; i++) {
         struct cloned_node *node = &making->nodes[i];
 
         if (!node->origin || node->id >> 32 != edges->graph)
@@ -339,9 +334,8 @@ static void add_nodes(struct graph_making *making, struct graph_edges *edges)
 static void add_parts(struct graphs *graphs, struct graph_reading *reading)
 {
     struct graph_making *making = reading->making;
-    size_t i;
 
-    for (i = 0; i < making->node_count; i++) {
+    for (size_t i = 0; i < making->node_count; i++) {
         struct graph_edges *part;
 
         if (!making->nodes[i].origin)
@@ -362,7 +356,6 @@ static void add_parts(struct graphs *graphs, struct graph_reading *reading)
 static void read_edges(struct graphs *graphs, struct gpu *gpu, struct graph_reading *reading,
                        CUgraph original)
 {
-    struct graph_edges *edges;
     size_t count = 0;
     CUresult result = get_edges(&gpu->driver, original, NULL, 0, &count);
     bool has_edges = result == CUDA_SUCCESS;
@@ -371,7 +364,10 @@ static void read_edges(struct graphs *graphs, struct gpu *gpu, struct graph_read
         mp_log_debug("graph %u: no edges (%d)", reading->graph, (int)result);
     /* A graph without edges gets one row of zeros, so that readers can tell it from a graph that
      * was not read. */
-    edges = edges_new(&graphs->edges, reading->graph, !has_edges ? 0 : count ? count : 1);
+    struct graph_edges *edges = edges_new(&graphs->edges, reading->graph,
+                                          !has_edges ? 0
+                                          : count    ? count
+                                                     : 1);
     if (!edges) {
         atomic_fetch_add(&graphs->edges.nodes_lost, reading->making->node_count);
         return;

@@ -71,7 +71,6 @@ static bool may_be_host_node(const struct gpu *gpu)
 /* Only what the preloaded library passes to the driver is of interest. */
 void host_nodes_created(struct graphs *graphs, struct gpu *gpu, const CUpti_GraphData *data)
 {
-    struct mp_preload_host_function *function;
     struct host_node node = {.handle = (uintptr_t)data->node};
 
     if (!may_be_host_node(gpu))
@@ -81,7 +80,7 @@ void host_nodes_created(struct graphs *graphs, struct gpu *gpu, const CUpti_Grap
         forget(&graphs->host_nodes, node.handle);
         pthread_mutex_unlock(&graphs->host_nodes.lock);
     }
-    function = gpu->host_functions.preload->launching();
+    struct mp_preload_host_function *function = gpu->host_functions.preload->launching();
     if (!function || gpu->cupti.get_graph_node_id(data->node, &node.id) != CUPTI_SUCCESS)
         return;
     function->node = node.root = node.id;
@@ -97,7 +96,6 @@ void host_nodes_cloned(struct graphs *graphs, struct gpu *gpu, const CUpti_Graph
     const struct call_log *log = call_log_mine(&gpu->core.logs);
     struct host_nodes *nodes = &graphs->host_nodes;
     struct host_node node = {.handle = (uintptr_t)data->node};
-    const struct host_node *original;
 
     if (!log || !may_be_host_node(gpu) || !atomic_load(&nodes->any) ||
         gpu->cupti.get_graph_node_id(data->node, &node.id) != CUPTI_SUCCESS)
@@ -105,7 +103,7 @@ void host_nodes_cloned(struct graphs *graphs, struct gpu *gpu, const CUpti_Graph
     node.executable = log->making != NULL;
     node.maker = node.executable ? log->tid : 0;
     pthread_mutex_lock(&nodes->lock);
-    original = find(nodes, (uintptr_t)data->originalNode);
+    const struct host_node *original = find(nodes, (uintptr_t)data->originalNode);
     node.root = original ? original->root : 0;
     forget(nodes, node.handle);
     if (original)
@@ -128,10 +126,8 @@ static uintptr_t next_made(struct host_nodes *nodes, uint32_t tid, uint32_t *at)
 
 static void settle(struct host_nodes *nodes, uint32_t tid, uintptr_t handle, uint64_t id)
 {
-    struct host_node *node;
-
     pthread_mutex_lock(&nodes->lock);
-    node = find(nodes, handle);
+    struct host_node *node = find(nodes, handle);
     if (node && node->maker == tid) {
         node->id = id ? id : node->id;
         node->maker = 0;

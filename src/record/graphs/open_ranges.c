@@ -32,14 +32,12 @@ bool open_ranges_grow(void *items, uint32_t *capacity, size_t bytes)
 
 static struct open_thread *add_thread(struct open_ranges *ranges, uint32_t tid)
 {
-    struct open_thread *thread;
-
     if (ranges->thread_count == OPEN_MAX_THREADS ||
         (ranges->thread_count == ranges->thread_capacity &&
          !open_ranges_grow(&ranges->threads, &ranges->thread_capacity, sizeof(*ranges->threads))) ||
         mp_map_put(&ranges->thread_index, tid, ranges->thread_count) != MP_OK)
         return NULL;
-    thread = &ranges->threads[ranges->thread_count++];
+    struct open_thread *thread = &ranges->threads[ranges->thread_count++];
     thread->unsure = ranges->missed;
     thread->tid = tid;
     return thread;
@@ -80,19 +78,16 @@ static void close_all(struct open_ranges *ranges, struct open_thread *thread)
 static bool open_ranges_make_room(struct open_ranges *ranges, struct open_thread *thread,
                                   size_t bytes)
 {
-    struct open_range *next;
-    char *name;
-
     if (thread->count == OPEN_MAX ||
         (thread->count == thread->capacity &&
          !open_ranges_grow(&thread->open, &thread->capacity, sizeof(thread->open[0]))))
         return false;
-    next = &thread->open[thread->count];
+    struct open_range *next = &thread->open[thread->count];
     if (bytes <= next->room)
         return true;
     if (ranges->text_bytes + bytes > OPEN_MAX_TEXT)
         return false;
-    name = realloc(next->name, bytes);
+    char *name = realloc(next->name, bytes);
     if (!name)
         return false;
     ranges->text_bytes += bytes - next->room;
@@ -105,11 +100,10 @@ static bool open_range(struct open_ranges *ranges, struct open_thread *thread,
                        const struct mp_nvtx_event *event)
 {
     size_t bytes = strlen(event->name);
-    struct open_range *next;
 
     if (!open_ranges_make_room(ranges, thread, bytes))
         return false;
-    next = &thread->open[thread->count++];
+    struct open_range *next = &thread->open[thread->count++];
     next->domain = event->domain;
     next->bytes = (uint32_t)bytes;
     next->range = event->range;
@@ -164,13 +158,11 @@ static uint64_t take_early(struct open_ranges *ranges, uint64_t range)
 /* Remembers an end: its start was not recorded, or is still to come. */
 static void note_early(struct open_ranges *ranges, const struct mp_nvtx_event *event)
 {
-    struct early_end *early;
-
     if (!ranges->early)
         ranges->early = calloc(MAX_EARLY_ENDS, sizeof(*ranges->early));
     if (!ranges->early)
         return; /* then the range may look open for too long */
-    early = &ranges->early[ranges->early_count % MAX_EARLY_ENDS];
+    struct early_end *early = &ranges->early[ranges->early_count % MAX_EARLY_ENDS];
     if (early->range)
         mp_map_remove(&ranges->early_index, early->range);
     early->range = 0;
@@ -204,13 +196,12 @@ static void start(struct open_ranges *ranges, struct open_thread *thread,
 static void open_ranges_end(struct open_ranges *ranges, const struct mp_nvtx_event *event)
 {
     uint32_t index = mp_map_get(&ranges->started, event->range);
-    uint32_t at;
 
     if (index == MP_MAP_ABSENT) {
         note_early(ranges, event);
         return;
     }
-    at = ranges->threads[index].count;
+    uint32_t at = ranges->threads[index].count;
     while (at-- && ranges->threads[index].open[at].range != event->range)
         continue;
     close_at(ranges, &ranges->threads[index], at); /* not NULL: `started` has the range */

@@ -26,12 +26,11 @@ bool origins_open(struct origins *origins)
 {
     const size_t items = ORIGINS_MAX * sizeof(struct origin_item);
     const size_t bytes = items + (NODE_CHAINS + GRAPH_CHAINS) * sizeof(uint32_t);
-    unsigned char *memory;
 
     memset(origins, 0, sizeof(*origins));
     pthread_mutex_init(&origins->lock, NULL);
-    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                  -1, 0);
+    unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return false;
     (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
@@ -132,11 +131,10 @@ static uint32_t origins_take(struct origins *origins)
 static void origins_put(struct origins *origins, uintptr_t graph, uintptr_t node, uint32_t number)
 {
     struct origin_item *item = find(origins, node);
-    uint32_t link;
 
     if (item)
         drop(origins, item);
-    link = origins_take(origins);
+    uint32_t link = origins_take(origins);
     *item_at(origins, link) = (struct origin_item){
         .node = node,
         .graph = graph,
@@ -168,14 +166,11 @@ uint32_t origins_create(struct origins *origins, uintptr_t graph, uintptr_t node
 
 void origins_clone(struct origins *origins, uintptr_t graph, uintptr_t node, uintptr_t original)
 {
-    const struct origin_item *from;
-    struct origin_item *old;
-
     if (!origins->items)
         return;
     pthread_mutex_lock(&origins->lock);
-    from = find(origins, original);
-    old = find(origins, node);
+    const struct origin_item *from = find(origins, original);
+    struct origin_item *old = find(origins, node);
     if (from)
         origins_put(origins, graph, node, from->number); /* which may make it go */
     else if (old)
@@ -185,26 +180,21 @@ void origins_clone(struct origins *origins, uintptr_t graph, uintptr_t node, uin
 
 uint32_t origins_find(struct origins *origins, uintptr_t node)
 {
-    const struct origin_item *item;
-    uint32_t number;
-
     if (!origins->items)
         return 0;
     pthread_mutex_lock(&origins->lock);
-    item = find(origins, node);
-    number = item ? item->number : 0;
+    const struct origin_item *item = find(origins, node);
+    uint32_t number = item ? item->number : 0;
     pthread_mutex_unlock(&origins->lock);
     return number;
 }
 
 void origins_skip(struct origins *origins, uintptr_t node)
 {
-    struct origin_item *item;
-
     if (!origins->items)
         return;
     pthread_mutex_lock(&origins->lock);
-    item = origins->held ? find(origins, node) : NULL;
+    struct origin_item *item = origins->held ? find(origins, node) : NULL;
     if (item)
         drop(origins, item);
     pthread_mutex_unlock(&origins->lock);
@@ -238,11 +228,9 @@ static uint32_t position(const struct origins *origins, uintptr_t graph)
 
 bool origins_building(struct origins *origins, uintptr_t graph)
 {
-    bool added;
-
     pthread_mutex_lock(&origins->lock);
-    added = position(origins, graph) == origins->building_count &&
-            origins->building_count < ORIGINS_MAX_BUILDING;
+    bool added = position(origins, graph) == origins->building_count &&
+                 origins->building_count < ORIGINS_MAX_BUILDING;
     if (added)
         origins->building[origins->building_count++] = graph;
     pthread_mutex_unlock(&origins->lock);
@@ -251,12 +239,9 @@ bool origins_building(struct origins *origins, uintptr_t graph)
 
 bool origins_built(struct origins *origins, uintptr_t graph)
 {
-    uint32_t i;
-    bool found;
-
     pthread_mutex_lock(&origins->lock);
-    i = position(origins, graph);
-    found = i < origins->building_count;
+    uint32_t i = position(origins, graph);
+    bool found = i < origins->building_count;
     if (found)
         origins->building[i] = origins->building[--origins->building_count];
     pthread_mutex_unlock(&origins->lock);

@@ -48,11 +48,9 @@ enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t
 
 enum capture_step capture_stop(struct capture *capture, uint64_t time, uint64_t correlation)
 {
-    struct capture_range *last;
-
     if (!capture->open)
         return CAPTURE_NOTHING;
-    last = &capture->ranges[capture->held - 1];
+    struct capture_range *last = &capture->ranges[capture->held - 1];
     last->end_time = time;
     last->end_correlation = correlation ? correlation : UINT64_MAX;
     capture->open = false;
@@ -111,12 +109,11 @@ uint64_t capture_note_earlier(struct capture *capture, uint64_t correlation, uin
                               uint64_t *number)
 {
     const struct capture_range *found = find_range(capture, end);
-    struct capture_range *range;
     uint64_t until, before;
 
     if (!found || !found->begin_time || correlation > found->begin_correlation)
         return 0;
-    range = &capture->ranges[found - capture->ranges];
+    struct capture_range *range = &capture->ranges[found - capture->ranges];
     until = (end < range->end_time ? end : range->end_time) - range->begin_time;
     before = range->earlier;
     if (until <= before)

@@ -39,11 +39,10 @@ uint32_t dictionary_string(struct dictionary *dictionary, const char *text)
 uint32_t dictionary_text(struct dictionary *dictionary, const char *text, size_t length)
 {
     bool is_new;
-    uint32_t id;
 
     if (!length)
         return 0;
-    id = dictionary_intern(dictionary, &dictionary->strings, text, length, &is_new);
+    uint32_t id = dictionary_intern(dictionary, &dictionary->strings, text, length, &is_new);
     if (is_new)
         mp_append_string(
             dictionary->writer,
@@ -90,22 +89,19 @@ static void append_device(struct dictionary *dictionary, const struct device_fac
 static void kept_definitions_append_all(struct kept_definitions *definitions,
                                         struct dictionary *dictionary)
 {
-    uint32_t i;
-
-    for (i = 0; i < definitions->device_count; i++)
+    for (uint32_t i = 0; i < definitions->device_count; i++)
         append_device(dictionary, &definitions->devices[i]);
-    for (i = 0; i < definitions->context_count; i++)
+    for (uint32_t i = 0; i < definitions->context_count; i++)
         mp_append_context_info(dictionary->writer, &definitions->contexts[i]);
-    for (i = 0; i < definitions->stream_count; i++)
+    for (uint32_t i = 0; i < definitions->stream_count; i++)
         mp_append_stream_info(dictionary->writer, &definitions->streams[i]);
 }
 
 static uint64_t big_endian(const uint8_t *bytes)
 {
     uint64_t value = 0;
-    unsigned i;
 
-    for (i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 8; i++)
         value = value << 8 | bytes[i];
     return value;
 }
@@ -144,9 +140,8 @@ void dictionary_device(struct dictionary *dictionary, const struct record_device
 {
     struct kept_definitions *definitions = dictionary->definitions;
     struct device_fact fact = {0};
-    uint32_t i;
 
-    for (i = 0; i < definitions->device_count; i++)
+    for (uint32_t i = 0; i < definitions->device_count; i++)
         if (definitions->devices[i].row.id == device->id)
             return; /* CUPTI repeats devices when another context is made */
     note_device(&fact, device);
@@ -188,9 +183,8 @@ void dictionary_stream_info(struct dictionary *dictionary, const struct record_s
 uint32_t dictionary_device_of(const struct dictionary *dictionary, uint32_t context)
 {
     const struct kept_definitions *definitions = dictionary->definitions;
-    uint32_t i;
 
-    for (i = definitions->context_count; i-- > 0;)
+    for (uint32_t i = definitions->context_count; i-- > 0;)
         if (definitions->contexts[i].context == context)
             return (uint32_t)definitions->contexts[i].device;
     return 0;
@@ -210,9 +204,7 @@ enum mp_status dictionary_open(struct dictionary *dictionary, struct mp_writer *
 
 void dictionary_close(struct dictionary *dictionary)
 {
-    uint32_t i;
-
-    for (i = 0; i < dictionary->thread_count; i++)
+    for (uint32_t i = 0; i < dictionary->thread_count; i++)
         free(dictionary->threads[i].name);
     free(dictionary->threads);
     free(dictionary->followers);
@@ -227,8 +219,6 @@ void dictionary_close(struct dictionary *dictionary)
 
 void dictionary_restart(struct dictionary *dictionary)
 {
-    uint32_t i;
-
     mp_intern_reset(&dictionary->strings);
     mp_intern_reset(&dictionary->shapes);
     mp_intern_reset(&dictionary->streams);
@@ -239,7 +229,7 @@ void dictionary_restart(struct dictionary *dictionary)
     dictionary->last_shape = 0;
     dictionary->last_stream = 0;
     dictionary->thread_ids = 0;
-    for (i = 0; i < dictionary->thread_count; i++)
+    for (uint32_t i = 0; i < dictionary->thread_count; i++)
         dictionary->threads[i].id = 0;
     kept_definitions_append_all(dictionary->definitions, dictionary);
     if (dictionary->edges)
@@ -320,11 +310,10 @@ static uint32_t find_shape(struct dictionary *dictionary, const struct shape_key
                             ? mp_intern_get(&dictionary->shapes, *guess, NULL)
                             : NULL;
     bool is_new;
-    uint32_t id;
 
     if (known && !memcmp(known, key, sizeof(*key)))
         return *guess;
-    id = dictionary_intern(dictionary, &dictionary->shapes, key, sizeof(*key), &is_new);
+    uint32_t id = dictionary_intern(dictionary, &dictionary->shapes, key, sizeof(*key), &is_new);
     if (is_new) {
         define_shape(dictionary, id, key);
         grow_followers(dictionary, id);
@@ -360,11 +349,10 @@ uint32_t dictionary_stream(struct dictionary *dictionary, uint32_t device, uint3
 {
     struct stream_key key = {device, context, stream};
     bool is_new;
-    uint32_t id;
 
     if (dictionary->last_stream && !memcmp(&dictionary->last_stream_key, &key, sizeof(key)))
         return dictionary->last_stream;
-    id = dictionary_intern(dictionary, &dictionary->streams, &key, sizeof(key), &is_new);
+    uint32_t id = dictionary_intern(dictionary, &dictionary->streams, &key, sizeof(key), &is_new);
     if (is_new)
         mp_append_stream(dictionary->writer,
                          &(struct mp_row_stream){
@@ -379,13 +367,12 @@ uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t
 {
     struct node_key key = {node, graph};
     bool is_new;
-    uint32_t id;
 
     if (!node)
         return 0;
     if (dictionary->edges)
         key.graph = edges_number(dictionary->edges, graph, correlation);
-    id = dictionary_intern(dictionary, &dictionary->nodes, &key, sizeof(key), &is_new);
+    uint32_t id = dictionary_intern(dictionary, &dictionary->nodes, &key, sizeof(key), &is_new);
     if (!is_new)
         return id;
     if (dictionary->edges)
@@ -427,18 +414,16 @@ static struct thread_fact *find_thread(struct dictionary *dictionary, uint32_t t
 static bool ask_for_name(struct thread_fact *thread)
 {
     char text[64];
-    ssize_t length;
-    char *name;
 
     if (thread->given || thread->ended)
         return false;
-    length = thread_proc_read(thread->tid, "comm", text, sizeof text);
+    ssize_t length = thread_proc_read(thread->tid, "comm", text, sizeof text);
     thread->ended = length < 0;
     if (length > 0 && text[length - 1] == '\n')
         text[length - 1] = '\0';
     if (length <= 0 || (thread->name && !strcmp(thread->name, text)))
         return false;
-    name = strdup(text);
+    char *name = strdup(text);
     if (!name)
         return false;
     free(thread->name);
@@ -505,15 +490,12 @@ void dictionary_refresh_threads(struct dictionary *dictionary)
 
 uint32_t dictionary_function(struct dictionary *dictionary, unsigned api, uint32_t cbid)
 {
-    const char *name;
-    uint32_t *id;
-
     if (api >= API_COUNT || cbid >= API_CBIDS)
         return 0;
-    id = &dictionary->functions[api][cbid];
+    uint32_t *id = &dictionary->functions[api][cbid];
     if (*id)
         return *id;
-    name = dictionary->api->names[api][cbid];
+    const char *name = dictionary->api->names[api][cbid];
     *id = ++dictionary->function_ids;
     mp_append_function(
         dictionary->writer,

@@ -28,11 +28,11 @@ static uint32_t enumeration_of(struct payloads *payloads, struct dictionary *dic
                                const struct mp_nvtx_enum *enumeration)
 {
     bool is_new;
-    uint32_t id;
 
     if (!enumeration)
         return 0;
-    id = dictionary_intern(dictionary, &payloads->enum_keys, &enumeration, sizeof(void *), &is_new);
+    uint32_t id =
+        dictionary_intern(dictionary, &payloads->enum_keys, &enumeration, sizeof(void *), &is_new);
     for (uint32_t i = 0; is_new && i < enumeration->count; i++)
         mp_append_payload_name(
             dictionary->writer,
@@ -95,19 +95,17 @@ struct payload_mark payloads_mark(struct payloads *payloads, struct dictionary *
 {
     const struct mp_nvtx_schema *schemas[PAYLOAD_TOGETHER];
     uint32_t count = event->blob ? schemas_of(event, schemas) : 0;
-    struct payload_schema *item;
-    uint32_t id;
 
     if (!count)
         return (struct payload_mark){0, 0};
-    id = mp_intern_find(&payloads->keys, schemas, count * sizeof(void *));
+    uint32_t id = mp_intern_find(&payloads->keys, schemas, count * sizeof(void *));
     if (!id && payloads->keys.count < PAYLOAD_SCHEMAS)
         id = mp_intern_add(&payloads->keys, schemas, count * sizeof(void *));
     if (!id || !make_room(payloads, id)) {
         payloads->lost++;
         return (struct payload_mark){0, 0};
     }
-    item = &payloads->items[id - 1];
+    struct payload_schema *item = &payloads->items[id - 1];
     if (!item->first_field) {
         item->first_field = payloads->fields + 1;
         for (uint32_t i = 0; i < count; i++)

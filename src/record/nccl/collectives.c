@@ -298,15 +298,13 @@ static void end_noted_call(struct collectives *collectives, struct op_thread *th
 static void begin_launch(struct collectives *collectives, struct op_thread *thread,
                          const struct nccl_note *note)
 {
-    struct op_launch *launch;
-
     thread->in_launch = true;
     thread->launch = ++collectives->carriers;
     thread->launch_comm = note->comm;
     thread->correlation = 0;
     if (thread->launch_count++ >= OPS_LAUNCHES)
         return;
-    launch = &thread->launches[thread->launch_count - 1];
+    struct op_launch *launch = &thread->launches[thread->launch_count - 1];
     *launch = (struct op_launch){.carrier = thread->launch, .comm = note->comm};
 }
 

@@ -77,7 +77,6 @@ uint32_t comms_by_plugin(struct collectives *collectives, uint32_t number)
 {
     const struct nccl_comm *comm = nccl_comm_get(number);
     uint32_t at = mp_map_get(&collectives->by_plugin, number);
-    struct comm_fact *fact;
 
     if (at != MP_MAP_ABSENT)
         return at + 1;
@@ -88,7 +87,7 @@ uint32_t comms_by_plugin(struct collectives *collectives, uint32_t number)
         at = comm_new(collectives, comm->hash);
     if (!at || mp_map_put(&collectives->by_plugin, number, at - 1) != MP_OK)
         return 0;
-    fact = &collectives->comms[at - 1];
+    struct comm_fact *fact = &collectives->comms[at - 1];
     fact->plugin = number;
     fact->ranks = comm->ranks;
     fact->rank = comm->rank;
@@ -113,17 +112,15 @@ const struct comm_layout *comms_layout(struct collectives *collectives,
                                         "Rank",
                                         "CUDA device",
                                         "Parent NCCL communicator ID"};
-    struct comm_layout *layout;
-    uint8_t *fields;
 
     for (uint32_t i = 0; i < collectives->layout_count; i++)
         if (collectives->layouts[i].schema == schema)
             return &collectives->layouts[i];
     if (collectives->layout_count == COMM_LAYOUTS)
         return NULL;
-    layout = &collectives->layouts[collectives->layout_count++];
+    struct comm_layout *layout = &collectives->layouts[collectives->layout_count++];
     layout->schema = schema;
-    fields = &layout->comm;
+    uint8_t *fields = &layout->comm;
     for (uint32_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
         fields[n] = NO_FIELD;
         for (uint32_t i = 0; i < schema->field_count; i++)
@@ -151,19 +148,17 @@ static bool learn(const struct mp_nvtx_payload *payload, uint8_t field, uint32_t
 uint32_t comms_learn(struct collectives *collectives, const struct comm_layout *layout,
                      const struct mp_nvtx_payload *payload)
 {
-    struct comm_fact *fact;
     const char *text;
     uint64_t hash;
-    uint32_t comm;
     bool changed = false;
 
     if (layout->comm == NO_FIELD || !mp_nvtx_payload_value(payload, layout->comm, &hash, &text) ||
         text || !hash)
         return 0;
-    comm = comms_by_hash(collectives, hash);
+    uint32_t comm = comms_by_hash(collectives, hash);
     if (!comm)
         return 0;
-    fact = &collectives->comms[comm - 1];
+    struct comm_fact *fact = &collectives->comms[comm - 1];
     if (!fact->plugin) { /* else the plugin has reported it, for each rank */
         changed = learn(payload, layout->ranks, &fact->ranks);
         changed |= learn(payload, layout->rank, &fact->rank);
@@ -366,13 +361,11 @@ static void evict(struct collectives *collectives, struct op_thread *thread)
 
 uint32_t ops_new(struct collectives *collectives, struct op_thread *thread, uint64_t time)
 {
-    uint32_t number;
-
     if (!collectives->ops)
         collectives->ops = calloc(OPS_MAX, sizeof(collectives->ops[0]));
     if (collectives->ops && !collectives->free && collectives->fresh == OPS_MAX)
         evict(collectives, thread);
-    number = collectives->free;
+    uint32_t number = collectives->free;
     if (!collectives->ops || (!number && collectives->fresh == OPS_MAX)) {
         collectives->lost++;
         return OP_NONE;

@@ -227,12 +227,10 @@ static struct nccl_comm *comm_new(void)
 
 static int init(void **context, int *mask, const struct nccl_comm *given, const char *name)
 {
-    struct nccl_comm *comm;
-
     if (!context || !mask)
         return 0;
     *mask = plugin.calls.off || !mp_nvtx_prepare() ? 0 : MASK;
-    comm = *mask ? comm_new() : &plugin.comms[0];
+    struct nccl_comm *comm = *mask ? comm_new() : &plugin.comms[0];
     *context = comm;
     if (!*mask)
         return 0;

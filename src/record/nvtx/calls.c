@@ -151,12 +151,11 @@ bool mp_nvtx_note(const void *bytes, uint32_t count)
 {
     struct nvtx_thread *thread = nvtx_enter();
     struct nvtx_call call = {.kind = NVTX_KIND_note, .blob = bytes, .blob_bytes = count};
-    bool noted;
 
     if (!thread)
         return false;
     call.time = nvtx_stamp();
-    noted = nvtx_write(thread, &call);
+    bool noted = nvtx_write(thread, &call);
     nvtx_leave(thread);
     return noted;
 }
@@ -164,11 +163,10 @@ bool mp_nvtx_note(const void *bytes, uint32_t count)
 uint64_t mp_nvtx_number(void)
 {
     struct nvtx_thread *thread = nvtx_enter();
-    uint64_t number;
 
     if (!thread)
         return 0;
-    number = number_take(thread);
+    uint64_t number = number_take(thread);
     nvtx_leave(thread);
     return number;
 }
@@ -247,11 +245,10 @@ static void NVTX_API domain_mark_ex(nvtxDomainHandle_t domain,
     struct nvtx_thread *thread = nvtx_enter();
     _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
     struct nvtx_call call;
-    uint64_t now;
 
     if (!thread)
         return;
-    now = nvtx_stamp();
+    uint64_t now = nvtx_stamp();
     call_describe(&call, domain, attributes, blob);
     call.time = now;
     nvtx_mark(thread, &call);
@@ -273,11 +270,10 @@ static int NVTX_API domain_push_ex(nvtxDomainHandle_t domain,
 static int NVTX_API domain_pop(nvtxDomainHandle_t domain)
 {
     struct nvtx_thread *thread = nvtx_enter();
-    struct nvtx_call call;
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    call = (struct nvtx_call){.time = nvtx_stamp(), .domain = domain_of(domain)};
+    struct nvtx_call call = (struct nvtx_call){.time = nvtx_stamp(), .domain = domain_of(domain)};
     return nvtx_pop(thread, &call);
 }
 
@@ -419,22 +415,22 @@ static nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t *attributes)
 static nvtxRangeId_t NVTX_API start_a(const char *message)
 {
     struct nvtx_thread *thread = nvtx_enter();
-    struct nvtx_call call;
 
     if (!thread)
         return 0;
-    call = (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
+    struct nvtx_call call =
+        (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
     return nvtx_start(thread, &call);
 }
 
 static nvtxRangeId_t NVTX_API start_w(const wchar_t *message)
 {
     struct nvtx_thread *thread = nvtx_enter();
-    struct nvtx_call call;
 
     if (!thread)
         return 0;
-    call = (struct nvtx_call){.text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
+    struct nvtx_call call =
+        (struct nvtx_call){.text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
     return nvtx_start(thread, &call);
 }
 
@@ -451,22 +447,22 @@ static int NVTX_API push_ex(const nvtxEventAttributes_t *attributes)
 static int NVTX_API push_a(const char *message)
 {
     struct nvtx_thread *thread = nvtx_enter();
-    struct nvtx_call call;
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    call = (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
+    struct nvtx_call call =
+        (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
     return inline_push(thread, &call);
 }
 
 static int NVTX_API push_w(const wchar_t *message)
 {
     struct nvtx_thread *thread = nvtx_enter();
-    struct nvtx_call call;
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    call = (struct nvtx_call){.text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
+    struct nvtx_call call =
+        (struct nvtx_call){.text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
     return nvtx_push(thread, &call);
 }
 

@@ -66,19 +66,17 @@ static void record_deliver(const struct mp_nvtx_sink *sink, struct nvtx_thread *
 {
     const unsigned char *more = (const unsigned char *)(record + 1);
     struct nvtx_detail detail = {.range = 0};
-    struct mp_nvtx_event event;
-    const char *message;
 
     if (record->has_detail) {
         memcpy(&detail, more, sizeof(detail));
         more += sizeof(detail);
     }
-    message = message_read(record, more);
+    const char *message = message_read(record, more);
     if (record->kind == NVTX_KIND_thread_name) {
         sink->thread_name(sink->context, record->category, message);
         return;
     }
-    event = (struct mp_nvtx_event){
+    struct mp_nvtx_event event = (struct mp_nvtx_event){
         .time = time_of(thread, record),
         .tid = thread->tid,
         .kind = record->kind,
@@ -148,11 +146,10 @@ static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *si
                          struct nvtx_thread *thread)
 {
     const uint32_t life = atomic_load_explicit(&thread->life, memory_order_acquire);
-    uint32_t chunks;
 
     if (life != NVTX_LIVE && life != NVTX_ENDED)
         return;
-    chunks = atomic_load_explicit(&thread->chunks, memory_order_acquire);
+    uint32_t chunks = atomic_load_explicit(&thread->chunks, memory_order_acquire);
     for (;;) {
         if (thread->read_chunk && !chunk_drain(sink, thread))
             return;
@@ -172,11 +169,10 @@ static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *si
 static void times_advance(struct nvtx_state *state, const struct nvtx_pair *pair)
 {
     const uint32_t counter = atomic_load_explicit(&state->counter, memory_order_acquire);
-    enum nvtx_time_state now;
 
     if (counter == NVTX_COUNTER_UNUSED)
         return;
-    now = nvtx_time_add(&times, pair);
+    enum nvtx_time_state now = nvtx_time_add(&times, pair);
     if (now == NVTX_TIME_GOOD && counter == NVTX_COUNTER_MEASURED)
         atomic_store_explicit(&state->counter, NVTX_COUNTER_USED, memory_order_release);
     if (now != NVTX_TIME_BROKEN)

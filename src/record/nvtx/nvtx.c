@@ -107,11 +107,10 @@ int mp_nvtx_initialize(unsigned version, void *get_export_table)
 {
     static const NvtxCallbackModule modules[] = {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CORE2};
     NvtxGetExportTableFunc_t get_table = (NvtxGetExportTableFunc_t)get_export_table;
-    const NvtxExportTableCallbacks *callbacks;
 
     if (!get_table || !nvtx_state_ready())
         return 0;
-    callbacks = get_table(NVTX_ETID_CALLBACKS);
+    const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
     if (!callbacks || callbacks->struct_size < sizeof(*callbacks) ||
         !callbacks->GetModuleFunctionTable)
         return 0;

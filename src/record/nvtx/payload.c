@@ -45,11 +45,10 @@ static uint64_t NVTX_API schema_register(nvtxDomainHandle_t domain,
 static uint64_t NVTX_API enum_register(nvtxDomainHandle_t domain, const nvtxPayloadEnumAttr_t *attr)
 {
     struct nvtx_state *state = nvtx_state();
-    uint64_t id;
 
     if (!attr || atomic_load_explicit(&state->inert, memory_order_relaxed))
         return 0;
-    id = id_new(attr->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID, attr->schemaId);
+    uint64_t id = id_new(attr->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID, attr->schemaId);
     pthread_mutex_lock(&state->lock);
     nvtx_enumeration_add((const struct nvtx_domain *)(const void *)domain, id, attr);
     pthread_mutex_unlock(&state->lock);
@@ -85,13 +84,11 @@ static void NVTX_API mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadDa
 {
     struct nvtx_thread *thread = nvtx_enter();
     _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
-    struct nvtx_call call;
-    uint64_t now;
 
     if (!thread)
         return;
-    now = nvtx_stamp();
-    call = call_of(domain, data, count, blob);
+    uint64_t now = nvtx_stamp();
+    struct nvtx_call call = call_of(domain, data, count, blob);
     call.time = now;
     nvtx_mark(thread, &call);
 }
@@ -101,11 +98,10 @@ static int NVTX_API push_payload(nvtxDomainHandle_t domain, const nvtxPayloadDat
 {
     struct nvtx_thread *thread = nvtx_enter();
     _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
-    struct nvtx_call call;
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    call = call_of(domain, data, count, blob);
+    struct nvtx_call call = call_of(domain, data, count, blob);
     return nvtx_push(thread, &call);
 }
 
@@ -126,11 +122,10 @@ static int NVTX_API pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData
 {
     struct nvtx_thread *thread = nvtx_enter();
     _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
-    struct nvtx_call call;
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    call = closing_of(domain, data, count, blob);
+    struct nvtx_call call = closing_of(domain, data, count, blob);
     return nvtx_pop(thread, &call);
 }
 
@@ -139,11 +134,10 @@ static nvtxRangeId_t NVTX_API start_payload(nvtxDomainHandle_t domain,
 {
     struct nvtx_thread *thread = nvtx_enter();
     _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
-    struct nvtx_call call;
 
     if (!thread)
         return 0;
-    call = call_of(domain, data, count, blob);
+    struct nvtx_call call = call_of(domain, data, count, blob);
     return nvtx_start(thread, &call);
 }
 
@@ -152,11 +146,10 @@ static void NVTX_API end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t range,
 {
     struct nvtx_thread *thread = nvtx_enter();
     _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
-    struct nvtx_call call;
 
     if (!thread)
         return;
-    call = closing_of(domain, data, count, blob);
+    struct nvtx_call call = closing_of(domain, data, count, blob);
     call.range = range;
     nvtx_end(thread, &call);
 }
@@ -172,7 +165,6 @@ static void slot_set(const nvtxExtModuleSegment_t *segment, size_t id, NvtxFunct
 int mp_nvtx_initialize_extension(void *module_info)
 {
     const nvtxExtModuleInfo_t *info = module_info;
-    const nvtxExtModuleSegment_t *segment;
 
     if (!info || info->moduleId != NVTX_EXT_PAYLOAD_MODULEID ||
         (info->compatId != 0x0103 && info->compatId != 0x0104))
@@ -181,7 +173,7 @@ int mp_nvtx_initialize_extension(void *module_info)
         return 0;
     if (!nvtx_state_ready())
         return 0;
-    segment = &info->segments[0];
+    const nvtxExtModuleSegment_t *segment = &info->segments[0];
     slot_set(segment, NVTX3EXT_CBID_nvtxPayloadSchemaRegister,
              (NvtxFunctionPointer)schema_register);
     slot_set(segment, NVTX3EXT_CBID_nvtxPayloadEnumRegister, (NvtxFunctionPointer)enum_register);

@@ -158,10 +158,9 @@ static uint32_t payload_copy(const struct mp_nvtx_schema *schema, const nvtxPayl
                              unsigned char *to, uint32_t room)
 {
     struct mp_nvtx_payload head = {.schema = schema};
-    uint32_t used;
 
     head.bytes = data->size < schema->extent ? (uint32_t)data->size : schema->extent;
-    used = (uint32_t)sizeof(head) + rounded(head.bytes);
+    uint32_t used = (uint32_t)sizeof(head) + rounded(head.bytes);
     if (used > room)
         return 0;
     memcpy(to + sizeof(head), data->payload, head.bytes);

@@ -108,11 +108,10 @@ enum { BLOCK_BYTES = 256 * 1024 };
 static bool permanent_extend(struct nvtx_state *state, size_t bytes)
 {
     const size_t block = bytes > BLOCK_BYTES ? (bytes + 4095) & ~(size_t)4095 : BLOCK_BYTES;
-    void *memory;
 
     if (block > NVTX_PERMANENT_BYTES - state->permanent_total)
         return false;
-    memory = mmap(NULL, block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return false;
     state->permanent = memory;
@@ -124,14 +123,13 @@ static bool permanent_extend(struct nvtx_state *state, size_t bytes)
 void *nvtx_permanent(size_t bytes)
 {
     struct nvtx_state *state = nvtx_state();
-    void *memory;
 
     if (bytes > NVTX_PERMANENT_BYTES)
         return NULL;
     bytes = (bytes + 7) & ~(size_t)7;
     if (bytes > state->permanent_left && !permanent_extend(state, bytes))
         return NULL;
-    memory = state->permanent;
+    void *memory = state->permanent;
     state->permanent += bytes;
     state->permanent_left -= bytes;
     return memory;
@@ -184,14 +182,13 @@ static struct nvtx_string *string_intern(struct nvtx_state *state, const struct 
                                          const struct nvtx_text *text)
 {
     struct nvtx_string *made = nvtx_permanent(sizeof(*made) + text->bytes + 1);
-    struct nvtx_string **bucket;
 
     if (!made)
         return NULL;
     made->domain = domain;
     made->bytes = text->bytes;
     nvtx_text_copy(made->text, *text);
-    bucket = &state->strings[string_bucket(made)];
+    struct nvtx_string **bucket = &state->strings[string_bucket(made)];
     for (struct nvtx_string *known = *bucket; known; known = known->next) {
         if (known->domain == domain && known->bytes == made->bytes &&
             memcmp(known->text, made->text, made->bytes) == 0) {
@@ -207,12 +204,11 @@ static struct nvtx_string *string_intern(struct nvtx_state *state, const struct 
 struct nvtx_domain *nvtx_domain_intern(struct nvtx_text name)
 {
     struct nvtx_state *state = nvtx_state();
-    struct nvtx_domain *domain;
 
     if (name.form == NVTX_NO_TEXT || atomic_load_explicit(&state->inert, memory_order_relaxed))
         return NULL;
     pthread_mutex_lock(&state->lock);
-    domain = domain_intern(state, &name);
+    struct nvtx_domain *domain = domain_intern(state, &name);
     pthread_mutex_unlock(&state->lock);
     return domain;
 }
@@ -220,12 +216,11 @@ struct nvtx_domain *nvtx_domain_intern(struct nvtx_text name)
 struct nvtx_string *nvtx_string_intern(const struct nvtx_domain *domain, struct nvtx_text text)
 {
     struct nvtx_state *state = nvtx_state();
-    struct nvtx_string *string;
 
     if (text.form == NVTX_NO_TEXT || atomic_load_explicit(&state->inert, memory_order_relaxed))
         return NULL;
     pthread_mutex_lock(&state->lock);
-    string = string_intern(state, domain, &text);
+    struct nvtx_string *string = string_intern(state, domain, &text);
     pthread_mutex_unlock(&state->lock);
     return string;
 }

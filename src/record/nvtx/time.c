@@ -40,11 +40,10 @@ static bool kernel_uses_it(void)
     char name[8] = "";
     int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                     O_RDONLY | O_CLOEXEC);
-    ssize_t bytes;
 
     if (file < 0)
         return false;
-    bytes = read(file, name, sizeof(name) - 1);
+    ssize_t bytes = read(file, name, sizeof(name) - 1);
     close(file);
     return bytes == 4 && memcmp(name, "tsc\n", 4) == 0;
 }
@@ -58,10 +57,8 @@ bool nvtx_counter_is_usable(void)
 /* Reads the counter after all earlier instructions and before all later ones. */
 static uint64_t read_counter(void)
 {
-    uint64_t ticks;
-
     _mm_lfence();
-    ticks = __rdtsc();
+    uint64_t ticks = __rdtsc();
     _mm_lfence();
     return ticks;
 }

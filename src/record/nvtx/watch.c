@@ -184,12 +184,10 @@ static bool is_event(const nvtxEventAttributes_t *attributes)
  * interrupted this code, and in a forked child. */
 static struct watch_thread *enter(void)
 {
-    struct watch_thread *thread;
-
     if (!atomic_load_explicit(&watch.on, memory_order_relaxed) ||
         atomic_load_explicit(&nvtx_state()->inert, memory_order_relaxed))
         return NULL;
-    thread = self();
+    struct watch_thread *thread = self();
     if (thread->busy)
         return NULL;
     thread->busy = true;
@@ -270,11 +268,10 @@ static void note_pop(void)
 static uint64_t note_start(bool matches)
 {
     struct watch_thread *thread = matches && !watch.any ? enter() : NULL;
-    uint64_t since;
 
     if (!thread)
         return 0;
-    since = range_begins();
+    uint64_t since = range_begins();
     leave(thread);
     return since;
 }
@@ -303,17 +300,15 @@ static nvtxRangeId_t keep_id(nvtxRangeId_t id, uint64_t since)
 
 static void note_end(nvtxRangeId_t id)
 {
-    struct watch_thread *thread;
     uint64_t since = 0;
-    uint32_t i;
 
     if (!id || !atomic_load_explicit(&watch.started, memory_order_relaxed))
         return;
-    thread = enter();
+    struct watch_thread *thread = enter();
     if (!thread)
         return;
     pthread_mutex_lock(&watch.lock);
-    for (i = 0; i < STARTED_MAX && !since; i++)
+    for (uint32_t i = 0; i < STARTED_MAX && !since; i++)
         if (watch.ids[i] == id) {
             watch.ids[i] = 0;
             since = watch.since[i];

@@ -26,9 +26,7 @@
 enum block_way blocks_choose(const uint64_t counts[BLOCK_WAYS], const bool alive[BLOCK_WAYS],
                              uint64_t passed)
 {
-    unsigned way;
-
-    for (way = 0; way < BLOCK_WAYS && passed >= mp_time_limit_ns(MP_TIME_BLOCK); way++) {
+    for (unsigned way = 0; way < BLOCK_WAYS && passed >= mp_time_limit_ns(MP_TIME_BLOCK); way++) {
         if (counts[way] >= BLOCK_CHOICE_STEPS)
             return (enum block_way)way;
         if (alive[way] && passed < mp_time_limit_ns(MP_TIME_BLOCK_CHOICE))
@@ -229,11 +227,10 @@ static const char *why_not(const struct recorder *recorder)
 static bool may_switch(struct recorder *recorder)
 {
     struct baseline *baseline = &recorder->baseline;
-    const char *reason;
 
     if (!baseline->due || baseline->given_up)
         return false;
-    reason = why_not(recorder);
+    const char *reason = why_not(recorder);
     if (reason)
         mp_log_warn("MINIPROF_BASELINE has no effect: %s", reason);
     baseline->given_up = reason != NULL;
@@ -309,11 +306,10 @@ static void pass(struct recorder *recorder, struct call_log *log, enum block_way
 {
     struct baseline *baseline = &recorder->baseline;
     struct step_way *way = &baseline->ways[kind];
-    uint64_t now;
 
     if (!is_mine(way, log->tid))
         return;
-    now = mp_clock_now();
+    uint64_t now = mp_clock_now();
     if (atomic_load(&baseline->chosen) == (int)kind + 1)
         way->name = number_of(baseline, plain_names[kind]);
     end_step(recorder, log, kind, now);
@@ -324,12 +320,11 @@ static void returned(struct recorder *recorder, struct call_log *log)
 {
     struct baseline *baseline = &recorder->baseline;
     struct step_way *way = &baseline->ways[BLOCK_SYNC];
-    int chosen;
 
     pass(recorder, log, BLOCK_SYNC);
     if (!switches(baseline, log->tid))
         return;
-    chosen = atomic_load(&baseline->chosen) - 1;
+    int chosen = atomic_load(&baseline->chosen) - 1;
     try_switch(recorder,
                chosen == BLOCK_GRAPH || (chosen == BLOCK_NVTX && baseline->ways[chosen].depth));
     if (atomic_load(&way->tid) == log->tid)

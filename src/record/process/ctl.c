@@ -228,13 +228,12 @@ static void serve(struct recorder *recorder, struct ctl_peer *peer)
     char request[REQUEST_BYTES];
     char text[MP_CTL_ANSWER_BYTES];
     const char *word;
-    ssize_t bytes;
 
     if (!is_ours(ctl, peer->file)) {
         peer->file = -1;
         return;
     }
-    bytes = recv(peer->file, request, sizeof(request) - 1, MSG_DONTWAIT);
+    ssize_t bytes = recv(peer->file, request, sizeof(request) - 1, MSG_DONTWAIT);
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && mp_monotonic_ms() < peer->until)
         return; /* later */
     if (bytes > 0) {

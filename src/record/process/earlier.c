@@ -21,11 +21,9 @@ static void keep(struct earlier_work *earlier, CUcontext context, CUevent event)
 /* The event that is there, which the caller then has alone. */
 static CUevent take(struct earlier_work *earlier, CUcontext *context)
 {
-    CUevent event;
-
     pthread_mutex_lock(&earlier->lock);
     *context = earlier->context;
-    event = earlier->event;
+    CUevent event = earlier->event;
     earlier->event = NULL;
     earlier->forgotten = false;
     pthread_mutex_unlock(&earlier->lock);

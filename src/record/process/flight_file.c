@@ -67,11 +67,9 @@ void flight_file_close(struct trace_file *output)
  * folder, or somebody has removed it. */
 static void find_place(struct trace_file *output, struct place *place)
 {
-    bool held;
-
     if (!folder_is_ours(output))
         open_folder(output);
-    held = folder_is_ours(output);
+    bool held = folder_is_ours(output);
     place->folder = held ? output->folder : AT_FDCWD;
     mp_text_copy(place->first, sizeof(place->first), held ? base_of(output->place) : output->place);
     snprintf(place->part, sizeof(place->part), "%.*s" PART,
@@ -131,7 +129,6 @@ enum mp_status flight_file_publish(struct trace_file *output, char *path, size_t
                                    struct mp_error *error)
 {
     struct place place;
-
     bool ours = output_is_open(output);
     bool closed = ours && close(output->fd) == 0;
 

@@ -21,11 +21,10 @@ static const uint64_t *counts_at(const struct flight *flight, uint64_t time)
     uint64_t held =
         flight->notes.counts_taken < FLIGHT_COUNTS ? flight->notes.counts_taken : FLIGHT_COUNTS;
     const uint64_t *found = none;
-    uint64_t i;
 
     if (time <= flight->begin_time)
         return none;
-    for (i = flight->notes.counts_taken - held; i < flight->notes.counts_taken; i++) {
+    for (uint64_t i = flight->notes.counts_taken - held; i < flight->notes.counts_taken; i++) {
         const struct flight_counts *counts = &flight->notes.counts[i % FLIGHT_COUNTS];
 
         if (counts->time > time && found != none)
@@ -74,9 +73,8 @@ static uint64_t append_notes(struct recorder *recorder, uint64_t from, uint64_t 
     uint64_t held =
         flight->notes.range_count < FLIGHT_RANGES ? flight->notes.range_count : FLIGHT_RANGES;
     const uint64_t *before = counts_at(flight, from);
-    uint64_t i;
 
-    for (i = flight->notes.range_count - held; i < flight->notes.range_count; i++)
+    for (uint64_t i = flight->notes.range_count - held; i < flight->notes.range_count; i++)
         append_range(recording->writer, &flight->notes.ranges[i % FLIGHT_RANGES], from, until);
     quality_append_since(&recording->quality, before, &recording->dictionary, until);
     return quality_dropped_of(before);
@@ -122,10 +120,8 @@ static enum mp_status write_file(struct recorder *recorder, const char *header,
                                  uint64_t lost_before, struct flight_path *path,
                                  struct mp_error *error)
 {
-    enum mp_status status;
-
     MP_TRY(flight_file_begin(&recorder->output, error));
-    status = write_chunks(recorder, header, lost_before, error);
+    enum mp_status status = write_chunks(recorder, header, lost_before, error);
     if (status == MP_OK)
         status = flight_file_publish(&recorder->output, path->text, sizeof(path->text), error);
     if (status != MP_OK)

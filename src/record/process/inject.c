@@ -297,11 +297,10 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_writer **wr
                                 struct mp_error *error)
 {
     sigset_t before;
-    enum mp_status status;
 
     thread_block_signals(&before);
-    status = recorder->flight.on ? flight_open(recorder, writer, error)
-                                 : output_open(recorder, writer, error);
+    enum mp_status status = recorder->flight.on ? flight_open(recorder, writer, error)
+                                                : output_open(recorder, writer, error);
     thread_restore_signals(&before);
     return status;
 }
@@ -356,7 +355,6 @@ static enum mp_status begin_recording(struct recorder *recorder, struct mp_write
 static enum mp_status start(struct recorder *recorder, struct mp_error *error)
 {
     struct mp_writer *writer = NULL;
-    enum mp_status status;
 
     MP_TRY(find_cupti(recorder, error));
     /* The kernel's time is not that of a virtual clock. */
@@ -365,7 +363,7 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
     MP_TRY(inject_make_room(recorder, error));
     MP_TRY(open_file(recorder, &writer, error));
     attach_configure(&recorder->gpu, &(struct attach_calls){callbacks_take, recorder});
-    status = attach_at_start(&recorder->gpu, error);
+    enum mp_status status = attach_at_start(&recorder->gpu, error);
     if (status != MP_OK) {
         remove_file(recorder, writer);
         return status;

@@ -38,13 +38,12 @@ static void announce(struct ending *ending, bool *what)
 static bool await(struct ending *ending, const bool *what, uint64_t ns)
 {
     struct timespec limit = mp_monotonic_in(ns);
-    bool happened;
     int error = 0;
 
     pthread_mutex_lock(&ending->lock);
     while (!*what && !error)
         error = pthread_cond_timedwait(&ending->changed, &ending->lock, &limit);
-    happened = *what;
+    bool happened = *what;
     pthread_mutex_unlock(&ending->lock);
     return happened;
 }
@@ -74,10 +73,8 @@ static bool await_in_handler(struct ending *ending, const bool *what, uint64_t n
 
 static uint32_t copy_contexts(struct context_list *contexts, CUcontext *items)
 {
-    uint32_t count;
-
     pthread_mutex_lock(&contexts->lock);
-    count = contexts->count;
+    uint32_t count = contexts->count;
     memcpy(items, contexts->items, sizeof(contexts->items)); /* all: `items` is as long */
     pthread_mutex_unlock(&contexts->lock);
     return count;
@@ -99,11 +96,10 @@ static void synchronize(const struct driver_api *driver, CUcontext context)
 static void await_contexts(struct recorder *recorder)
 {
     CUcontext items[MAX_CONTEXTS_HELD];
-    uint32_t count;
 
     if (atomic_load(&recorder->gpu.cupti_state.callbacks_taken))
         attach_find_contexts(&recorder->gpu);
-    count = copy_contexts(&recorder->gpu.cuda.contexts, items);
+    uint32_t count = copy_contexts(&recorder->gpu.cuda.contexts, items);
     if (contexts_can_be_watched(&recorder->gpu.driver))
         atomic_store(&recorder->gpu.cuda.busy_at_end,
                      !contexts_become_idle(&recorder->gpu, items, count,
@@ -281,12 +277,11 @@ void lifecycle_finish(struct recorder *recorder)
 static void at_exit(void)
 {
     struct recorder *recorder = mp_recorder;
-    int number;
 
     if (!core_is_of_process(&recorder->gpu.core))
         return; /* a child that was made without fork handlers */
     lifecycle_finish(recorder);
-    number = atomic_load(&recorder->ending.signal);
+    int number = atomic_load(&recorder->ending.signal);
     if (number)
         signals_raise(number);
 }

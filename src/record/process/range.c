@@ -69,7 +69,6 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
                 recorder->gpu.core.config.capture.choice == MP_CAPTURE_AUTO;
     enum range_answer answer = may_begin(ranges, reason, anew);
     int64_t now = mp_monotonic_ms();
-    bool quick;
 
     if (answer != RANGE_DONE)
         return answer;
@@ -79,7 +78,7 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
     ranges->open = true;
     atomic_store(&recorder->gpu.core.paused, false);
     ranges->lingers = false;
-    quick = ranges->begun && now - ranges->opened_at < mp_time_limit_ms(MP_TIME_RANGE_QUICK);
+    bool quick = ranges->begun && now - ranges->opened_at < mp_time_limit_ms(MP_TIME_RANGE_QUICK);
     ranges->quick = quick ? ranges->quick + 1 : 0;
     ranges->opened_at = now;
     ranges->begun++;
@@ -126,12 +125,10 @@ static enum range_answer range_begin(struct recorder *recorder, uint8_t reason,
                                      uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
-    enum range_answer answer;
-    uint64_t number;
 
     pthread_mutex_lock(&ranges->lock);
-    answer = open_range(recorder, reason);
-    number = ranges->begun;
+    enum range_answer answer = open_range(recorder, reason);
+    uint64_t number = ranges->begun;
     pthread_mutex_unlock(&ranges->lock);
     if (answer == RANGE_DONE)
         begin_opened(recorder, number, reason, correlation);
@@ -185,10 +182,8 @@ static void end_range(struct recorder *recorder, uint8_t reason, uint64_t time,
 
 static bool lingers(struct ranges *ranges)
 {
-    bool answer;
-
     pthread_mutex_lock(&ranges->lock);
-    answer = ranges->lingers;
+    bool answer = ranges->lingers;
     pthread_mutex_unlock(&ranges->lock);
     return answer;
 }
@@ -213,13 +208,11 @@ static enum range_answer range_end(struct recorder *recorder, uint8_t reason, ui
     struct ranges *ranges = &recorder->ranges;
     uint64_t now = mp_clock_now();
     uint64_t met = atomic_load(&ranges->met);
-    enum range_answer answer;
-    uint64_t number;
 
     /* Counted before the id is asked for, and compared afterwards: what others launch meanwhile has
      * later ids. */
     pthread_mutex_lock(&ranges->lock);
-    answer = may_end(recorder, reason, met);
+    enum range_answer answer = may_end(recorder, reason, met);
     pthread_mutex_unlock(&ranges->lock);
     if (answer == RANGE_DONE)
         earlier_end(recorder);
@@ -230,7 +223,7 @@ static enum range_answer range_end(struct recorder *recorder, uint8_t reason, ui
         answer = may_end(recorder, reason, met);
     if (answer == RANGE_DONE)
         end_range(recorder, reason, now, correlation);
-    number = ranges->begun;
+    uint64_t number = ranges->begun;
     pthread_mutex_unlock(&ranges->lock);
     if (answer != RANGE_DONE)
         return answer;
@@ -245,11 +238,10 @@ static bool post_pause(struct recorder *recorder, uint64_t number, bool pauses)
 {
     struct ranges *ranges = &recorder->ranges;
     uint32_t correlation = correlation_now(recorder);
-    bool may;
 
     pthread_mutex_lock(&ranges->lock);
-    may = ranges->open && ranges->posted && ranges->begun == number &&
-          !core_is_paused(&recorder->gpu.core);
+    bool may = ranges->open && ranges->posted && ranges->begun == number &&
+               !core_is_paused(&recorder->gpu.core);
     if (may) {
         post(recorder, pauses ? WORK_STOP : WORK_START, MP_capture_reason_baseline, mp_clock_now(),
              correlation);
@@ -264,13 +256,12 @@ static bool post_pause(struct recorder *recorder, uint64_t number, bool pauses)
 static uint64_t open_number(struct recorder *recorder, bool paused)
 {
     struct ranges *ranges = &recorder->ranges;
-    uint64_t number;
 
     pthread_mutex_lock(&ranges->lock);
-    number = ranges->open && ranges->posted && !ranges->over &&
-                     core_is_paused(&recorder->gpu.core) == paused
-                 ? ranges->begun
-                 : 0;
+    uint64_t number = ranges->open && ranges->posted && !ranges->over &&
+                              core_is_paused(&recorder->gpu.core) == paused
+                          ? ranges->begun
+                          : 0;
     pthread_mutex_unlock(&ranges->lock);
     return number;
 }
@@ -325,14 +316,11 @@ static bool open_step(struct recorder *recorder)
 static void begin_step(struct recorder *recorder, uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
-    bool begins;
-    bool opened;
-    uint64_t number;
 
     pthread_mutex_lock(&ranges->lock);
-    begins = ranges->ready && !ranges->in_step;
-    opened = begins && open_step(recorder);
-    number = ranges->begun;
+    bool begins = ranges->ready && !ranges->in_step;
+    bool opened = begins && open_step(recorder);
+    uint64_t number = ranges->begun;
     pthread_mutex_unlock(&ranges->lock);
     if (opened)
         begin_opened(recorder, number, MP_capture_reason_schedule, correlation);
@@ -373,10 +361,9 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
     uint64_t now = 0;
     enum mp_step_phase phase;
     uint64_t closed = 0;
-    bool may;
 
     pthread_mutex_lock(&ranges->lock);
-    may = may_end_step(ranges, met, &phase);
+    bool may = may_end_step(ranges, met, &phase);
     pthread_mutex_unlock(&ranges->lock);
     if (may && phase == MP_STEP_LAST) {
         earlier_end(recorder);
@@ -460,10 +447,9 @@ enum range_answer range_trigger(struct recorder *recorder, bool begins)
 void range_give_up(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
-    bool news;
 
     pthread_mutex_lock(&ranges->lock);
-    news = !ranges->over || ranges->open;
+    bool news = !ranges->over || ranges->open;
     ranges->over = true;
     ranges->open = false;
     ranges->posted = false;
@@ -512,10 +498,9 @@ static int end_lingering(struct recorder *recorder, int max)
 {
     struct ranges *ranges = &recorder->ranges;
     int64_t left = 0;
-    uint64_t closed;
 
     pthread_mutex_lock(&ranges->lock);
-    closed = ranges->lingers ? ranges->begun : 0;
+    uint64_t closed = ranges->lingers ? ranges->begun : 0;
     if (closed)
         left = ranges->closed_at + mp_time_limit_ms(MP_TIME_RANGE_QUICK) - mp_monotonic_ms();
     if (left <= 0)
@@ -530,7 +515,6 @@ int range_tick(struct recorder *recorder, int max)
 {
     struct ranges *ranges = &recorder->ranges;
     int64_t duration = in_ms(recorder->gpu.core.config.duration);
-    int64_t now;
     bool begins = false;
     bool ends = false;
 
@@ -539,7 +523,7 @@ int range_tick(struct recorder *recorder, int max)
     max = end_lingering(recorder, max);
     if (!recorder->gpu.core.config.delay && !duration)
         return max;
-    now = mp_monotonic_ms();
+    int64_t now = mp_monotonic_ms();
     pthread_mutex_lock(&ranges->lock);
     if (!ranges->ready && ranges->ready_at && now >= ranges->ready_at) {
         ranges->ready = true;
@@ -562,10 +546,9 @@ int range_tick(struct recorder *recorder, int max)
 bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over)
 {
     struct ranges *ranges = &recorder->ranges;
-    bool open;
 
     pthread_mutex_lock(&ranges->lock);
-    open = ranges->open;
+    bool open = ranges->open;
     *number = ranges->begun;
     *over = ranges->over;
     pthread_mutex_unlock(&ranges->lock);

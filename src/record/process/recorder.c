@@ -42,10 +42,8 @@ struct recorder *const mp_recorder = &the_recorder;
 /* Appends a line; line breaks and other control characters in the value become spaces. */
 static void add_text(struct mp_buffer *header, const char *key, const char *value, size_t length)
 {
-    size_t i;
-
     mp_buffer_append_format(header, "%s=", key);
-    for (i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++)
         mp_buffer_append_byte(header, (uint8_t)value[i] < ' ' ? ' ' : (uint8_t)value[i]);
     mp_buffer_append_byte(header, '\n');
 }
@@ -93,9 +91,8 @@ static void add_cuda(struct mp_buffer *header, const struct recorder *recorder)
 static void add_settings(struct mp_buffer *header, const struct recorder *recorder)
 {
     char *value = malloc(MP_CONFIG_TEXT_BYTES);
-    size_t i;
 
-    for (i = 0; value && i < mp_setting_count; i++)
+    for (size_t i = 0; value && i < mp_setting_count; i++)
         output_add(header, mp_settings[i].name,
                    mp_config_value(&recorder->gpu.core.config, &mp_settings[i], value,
                                    MP_CONFIG_TEXT_BYTES));
@@ -107,10 +104,9 @@ static void add_settings(struct mp_buffer *header, const struct recorder *record
 static void add_costs(struct mp_buffer *header)
 {
     char *text = malloc(MP_COSTS_BYTES + 1);
-    char *at;
 
     if (text && mp_costs_read(text)) {
-        for (at = text; (at = strchr(at, '\n')) != NULL;)
+        for (char *at = text; (at = strchr(at, '\n')) != NULL;)
             *at = ';';
         output_add(header, "recording_costs", text);
     }
@@ -187,10 +183,9 @@ static enum mp_status create_next(struct trace_file *output, bool *own, struct m
 {
     char first[PATH_MAX];
     enum mp_status status;
-    unsigned number;
 
     mp_text_copy(first, sizeof(first), output->path);
-    for (number = *own ? 2 : 1; number <= MP_PATTERN_LAST_NUMBER; number++) {
+    for (unsigned number = *own ? 2 : 1; number <= MP_PATTERN_LAST_NUMBER; number++) {
         if (!mp_pattern_number(first, number, output->path, sizeof(output->path)))
             return mp_error_set(error, MP_ERR_LIMIT, "the name '%.150s' is too long", first);
         status = mp_create_exclusive(output->path, &output->fd, error);
@@ -208,12 +203,11 @@ static enum mp_status create_numbered(struct trace_file *output, struct mp_error
 {
     char first[PATH_MAX];
     enum mp_status status = mp_create_exclusive(output->path, &output->fd, error);
-    bool own;
 
     if (status == MP_OK || errno != EEXIST || !is_regular(output->path))
         return status;
     mp_text_copy(first, sizeof(first), output->path);
-    own = output_is_from_this_pid(AT_FDCWD, first);
+    bool own = output_is_from_this_pid(AT_FDCWD, first);
     status = create_next(output, &own, error);
     if (status == MP_OK && !own)
         mp_log_warn("'%s' exists: the trace is written to '%s'", first, output->path);
@@ -222,12 +216,10 @@ static enum mp_status create_numbered(struct trace_file *output, struct mp_error
 
 static void find_place(struct trace_file *output)
 {
-    size_t length;
-
     mp_text_copy(output->place, sizeof(output->place), output->path);
     if (*output->path == '/' || !getcwd(output->place, sizeof(output->place)))
         return;
-    length = strlen(output->place);
+    size_t length = strlen(output->place);
     if (length + 1 + strlen(output->path) < sizeof(output->place))
         snprintf(output->place + length, sizeof(output->place) - length, "/%s", output->path);
 }

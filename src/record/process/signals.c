@@ -85,10 +85,9 @@ static bool is_handled_by(int number, void (*handler)(int))
 void signals_open(const char *usr2)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    size_t i;
 
     sigemptyset(&action.sa_mask);
-    for (i = 0; i < WATCHED_COUNT; i++)
+    for (size_t i = 0; i < WATCHED_COUNT; i++)
         if (is_handled_by(watched[i], SIG_DFL))
             sigaction(watched[i], &action, NULL);
     action.sa_handler = on_toggle;
@@ -101,9 +100,7 @@ void signals_open(const char *usr2)
 
 void signals_reset(void)
 {
-    size_t i;
-
-    for (i = 0; i < WATCHED_COUNT; i++)
+    for (size_t i = 0; i < WATCHED_COUNT; i++)
         if (is_handled_by(watched[i], on_signal))
             set_default(watched[i]);
     if (is_handled_by(SIGUSR2, on_toggle))
@@ -226,13 +223,12 @@ void crash_open(void)
 {
     struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     struct sigaction present;
-    size_t i;
 
     /* One signal at a time: the process dies of the one that came first. */
     sigemptyset(&action.sa_mask);
-    for (i = 0; i < CRASH_SIGNALS; i++)
+    for (size_t i = 0; i < CRASH_SIGNALS; i++)
         sigaddset(&action.sa_mask, crash_signals[i].number);
-    for (i = 0; i < CRASH_SIGNALS; i++)
+    for (size_t i = 0; i < CRASH_SIGNALS; i++)
         if (sigaction(crash_signals[i].number, NULL, &present) == 0 &&
             !(present.sa_flags & SA_SIGINFO) && present.sa_handler == SIG_DFL)
             sigaction(crash_signals[i].number, &action, NULL);
@@ -242,10 +238,9 @@ void crash_reset(void)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
     struct sigaction present;
-    size_t i;
 
     sigemptyset(&action.sa_mask);
-    for (i = 0; i < CRASH_SIGNALS; i++)
+    for (size_t i = 0; i < CRASH_SIGNALS; i++)
         if (sigaction(crash_signals[i].number, NULL, &present) == 0 &&
             (present.sa_flags & SA_SIGINFO) && present.sa_sigaction == on_crash)
             sigaction(crash_signals[i].number, &action, NULL);
@@ -255,9 +250,7 @@ void crash_reset(void)
 
 static const char *crash_name_of(int number)
 {
-    size_t i;
-
-    for (i = 0; i < CRASH_SIGNALS; i++)
+    for (size_t i = 0; i < CRASH_SIGNALS; i++)
         if (crash_signals[i].number == number)
             return crash_signals[i].name;
     return "a signal";

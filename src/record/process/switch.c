@@ -49,10 +49,9 @@ static uint64_t patience(const struct ranges *ranges)
 static bool await_change(struct ranges *ranges, const struct timespec *limit)
 {
     int before;
-    int error;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    error = pthread_cond_timedwait(&ranges->changed, &ranges->lock, limit);
+    int error = pthread_cond_timedwait(&ranges->changed, &ranges->lock, limit);
     pthread_setcancelstate(before, NULL);
     return !error;
 }
@@ -89,10 +88,9 @@ static bool is_settled(const struct recorder *recorder)
 void range_settle(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit;
 
     pthread_mutex_lock(&ranges->lock);
-    limit = mp_monotonic_in(patience(ranges));
+    struct timespec limit = mp_monotonic_in(patience(ranges));
     while (may_switch(ranges, &limit) && !is_settled(recorder)) {
         bool on = switch_is_wanted(recorder);
         bool over = ranges->over;
@@ -110,12 +108,10 @@ bool range_switch(struct gpu *gpu, void (*how)(struct gpu *gpu))
 {
     struct recorder *recorder = recorder_of(gpu);
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit;
-    bool may;
 
     pthread_mutex_lock(&ranges->lock);
-    limit = mp_monotonic_in(patience(ranges));
-    may = may_switch(ranges, &limit);
+    struct timespec limit = mp_monotonic_in(patience(ranges));
+    bool may = may_switch(ranges, &limit);
     if (may) {
         begin_switching(ranges);
         how(gpu);
@@ -206,10 +202,8 @@ struct leaves {
 /* Whether there is a request. */
 static bool take_leaves(struct ranges *ranges, struct leaves *leaves)
 {
-    bool asked;
-
     pthread_mutex_lock(&ranges->lock);
-    asked = ranges->left < ranges->leaves;
+    bool asked = ranges->left < ranges->leaves;
     *leaves = (struct leaves){ranges->leaves, ranges->flushes, ranges->renews != 0};
     ranges->flushes = false;
     pthread_mutex_unlock(&ranges->lock);
@@ -220,10 +214,9 @@ static bool take_leaves(struct ranges *ranges, struct leaves *leaves)
 static void give_clock(struct gpu *gpu)
 {
     struct ranges *ranges = &recorder_of(gpu)->ranges;
-    bool between;
 
     pthread_mutex_lock(&ranges->lock);
-    between = !ranges->over && ranges->begun == ranges->renews && !ranges->posted;
+    bool between = !ranges->over && ranges->begun == ranges->renews && !ranges->posted;
     ranges->renews = 0;
     pthread_mutex_unlock(&ranges->lock);
     if (between)

@@ -284,10 +284,7 @@ static void close_file(struct recorder *recorder)
 {
     struct recording *recording = &recorder->recording;
     struct mp_writer_totals totals;
-    uint64_t unwritten;
-    uint64_t bytes;
     bool is_gone;
-    int held;
 
     keep_file(recorder);
     if (atomic_load(&recorder->gpu.cupti_state.forced_exits) ||
@@ -302,10 +299,11 @@ static void close_file(struct recorder *recorder)
     if (recording->writer->waits)
         recording_flush(recording); /* what that lost is counted in the file, if it has room now */
     mp_writer_totals(recording->writer, &totals);
-    unwritten = recording->writer->lost_rows - recording->quality.values[QUALITY_dropped_unwritten];
-    held = output_hold(&recorder->output);
+    uint64_t unwritten =
+        recording->writer->lost_rows - recording->quality.values[QUALITY_dropped_unwritten];
+    int held = output_hold(&recorder->output);
     mp_writer_close(recording->writer, NULL);
-    bytes = output_bytes(&recorder->output, held, &is_gone);
+    uint64_t bytes = output_bytes(&recorder->output, held, &is_gone);
     recording->writer = NULL;
     if (recorder->gpu.core.config.query != MP_QUERY_OFF)
         return; /* the answer is complete; it speaks for itself */
@@ -323,7 +321,6 @@ static void close_file(struct recorder *recorder)
 static void *writer_main(void *argument)
 {
     struct recorder *recorder = argument;
-    int number;
 
     atomic_store(&recorder->ending.writer, mp_thread_id());
     pthread_setname_np(pthread_self(), "miniprof");
@@ -335,7 +332,7 @@ static void *writer_main(void *argument)
     else
         close_file(recorder);
     lifecycle_closed(recorder);
-    number = atomic_load(&recorder->ending.signal);
+    int number = atomic_load(&recorder->ending.signal);
     if (number)
         signals_raise(number);
     return NULL;
@@ -343,13 +340,11 @@ static void *writer_main(void *argument)
 
 enum mp_status writer_thread_start(struct recorder *recorder)
 {
-    enum mp_status status;
-
     /* Opened here, not by the writer, which may start late on a busy machine: as soon as the
      * program runs, `miniprof ctl` must find it. */
     ctl_open(&recorder->ctl);
-    status = thread_start(&recorder->gpu.core.threads, &recorder->writer, STACK_BYTES, writer_main,
-                          recorder);
+    enum mp_status status = thread_start(&recorder->gpu.core.threads, &recorder->writer,
+                                         STACK_BYTES, writer_main, recorder);
     if (status != MP_OK)
         ctl_close(&recorder->ctl);
     return status;

@@ -68,9 +68,8 @@ uint32_t profiled_define(struct profiled_store *store, struct recording *recordi
                          const struct metric_plan *plan)
 {
     struct plan_ids ids = {plan, store->metric_ids + 1};
-    size_t i;
 
-    for (i = 0; i < store->plan_count; i++)
+    for (size_t i = 0; i < store->plan_count; i++)
         if (store->plans[i].plan == plan)
             return store->plans[i].first;
     if (mp_reserve((void **)&store->plans, store->plan_count, &store->plan_capacity, sizeof(ids)) !=
@@ -78,9 +77,9 @@ uint32_t profiled_define(struct profiled_store *store, struct recording *recordi
         return 0;
     store->plans[store->plan_count++] = ids;
     append_device(recording, plan);
-    for (i = 0; i < plan->choice_count; i++)
+    for (size_t i = 0; i < plan->choice_count; i++)
         append_metric(recording, plan, &plan->choices[i], ++store->metric_ids);
-    for (i = 0; i < plan->base_count; i++)
+    for (size_t i = 0; i < plan->base_count; i++)
         append_base(recording, plan, plan->base[i], ++store->metric_ids);
     return ids.first;
 }
@@ -101,11 +100,10 @@ static void append_values(struct profiled_store *store, struct recording *record
     uint32_t kernel = dictionary_string(dictionary, launch->kernel);
     uint32_t stream =
         dictionary_stream(dictionary, launch->device, launch->context, launch->stream);
-    size_t i;
 
     if (!first)
         atomic_fetch_add(&store->lost, 1);
-    for (i = 0; i < launch->plan->choice_count && first; i++) {
+    for (size_t i = 0; i < launch->plan->choice_count && first; i++) {
         const struct metric_choice *choice = &launch->plan->choices[i];
 
         if (!choice->expression_text)
@@ -209,15 +207,13 @@ static void append_counter(struct recording *recording, const struct sample_set 
 /* The oldest set first. */
 static void define(struct sample_store *store, struct recording *recording, struct sample_set *set)
 {
-    size_t i;
-
     if (!set || set->first_id)
         return;
     define(store, recording, set->next);
     if (is_query(recording) && (!set->next || set->next->device != set->device))
         append_sampled_device(recording, set->device);
     set->first_id = store->ids + 1;
-    for (i = 0; i < set->count; i++)
+    for (size_t i = 0; i < set->count; i++)
         (is_query(recording) ? append_sampled_metric
                              : append_counter)(recording, set, &set->counters[i], ++store->ids);
 }
@@ -231,9 +227,8 @@ static void append_sample(struct recording *recording, const struct sample_batch
 {
     const struct sample_set *set = batch->set;
     const uint16_t *values = &batch->values[at * set->count];
-    size_t i;
 
-    for (i = 0; i < set->count; i++)
+    for (size_t i = 0; i < set->count; i++)
         if (values[i] != SAMPLED_UNKNOWN)
             mp_append_sample(recording->writer, &(struct mp_row_sample){
                                                     .counter = set->first_id + i,
@@ -258,10 +253,8 @@ static bool keeps(const struct capture *capture, enum sampled_by by,
 void sample_rows_append(struct sample_store *store, struct recording *recording,
                         struct sample_batch *batch)
 {
-    size_t i;
-
     sample_rows_define(store, recording); /* a cut may have come since */
-    for (i = 0; i < batch->count; i++)
+    for (size_t i = 0; i < batch->count; i++)
         if (keeps(&recording->capture, batch->set->by, &batch->moments[i]))
             append_sample(recording, batch, i);
     free(batch);

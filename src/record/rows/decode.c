@@ -279,13 +279,12 @@ static bool is_plausible(const struct decoder *decoder, const struct host_functi
 static void decode_host_function(struct decoder *decoder, const struct host_function *function)
 {
     struct dictionary *dictionary = decoder->dictionary;
-    uint64_t correlation;
 
     if (!is_plausible(decoder, function)) {
         decoder->counts.unknown++;
         return;
     }
-    correlation = decode_correlation(decoder, function->correlation);
+    uint64_t correlation = decode_correlation(decoder, function->correlation);
     if (!capture_keeps_work(decoder->capture, correlation, function->start)) {
         decoder->counts.outside++;
         return;
@@ -361,12 +360,11 @@ static void use_call(void *context, const struct record_call *record)
     struct decoder *decoder = context;
     struct dictionary *dictionary = decoder->dictionary;
     unsigned api = record->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? MP_api_runtime : MP_api_driver;
-    uint64_t correlation;
 
     if (is_after_calls(decoder, record->start) || !keep_time(decoder, record->start))
         return;
     check_times(decoder, record->start, record->end);
-    correlation = decode_correlation(decoder, record->correlation);
+    uint64_t correlation = decode_correlation(decoder, record->correlation);
     if (!record->result)
         decode_launch(decoder, api, record->cbid, record->start, correlation);
     mp_append_call(decoder->writer,

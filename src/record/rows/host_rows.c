@@ -24,14 +24,13 @@
 static char *find_name(uintptr_t address)
 {
     char text[NAME_BYTES];
-    const char *file;
     Dl_info place;
 
     if (!dladdr((const void *)address, &place) || !place.dli_fname)
         return NULL;
     if (place.dli_sname && (uintptr_t)place.dli_saddr == address)
         return strdup(place.dli_sname);
-    file = strrchr(place.dli_fname, '/');
+    const char *file = strrchr(place.dli_fname, '/');
     snprintf(text, sizeof(text), "%s+0x%llx", file ? file + 1 : place.dli_fname,
              (unsigned long long)(address - (uintptr_t)place.dli_fbase));
     return strdup(text);
@@ -174,13 +173,10 @@ static uint64_t clone_in(const struct host_clones *clones, uint32_t graph)
 static bool claim(struct recording *recording, const struct host_missed *missed,
                   struct host_launch *launch)
 {
-    struct host_ran *ran;
-    uint64_t node;
-
     if (launch->start > missed->begin)
         return false;
-    node = clone_in(clones_of(recording, missed->root), launch->graph);
-    ran = node ? ran_of(&recording->host_rows, node) : NULL;
+    uint64_t node = clone_in(clones_of(recording, missed->root), launch->graph);
+    struct host_ran *ran = node ? ran_of(&recording->host_rows, node) : NULL;
     if (!ran || launch->start <= ran->last)
         return false;
     ran->last = launch->start;

@@ -17,9 +17,7 @@ void nested_open(struct nested *nested, nested_use *use, void *context)
 
 void nested_close(struct nested *nested)
 {
-    uint32_t i;
-
-    for (i = 0; i < nested->count; i++)
+    for (uint32_t i = 0; i < nested->count; i++)
         free(nested->threads[i]);
     free(nested->threads);
     mp_map_free(&nested->index);
@@ -58,9 +56,7 @@ static struct nested_thread *add_thread(struct nested *nested, uint32_t tid)
 /* Hands on the oldest `count` calls. */
 static void release(struct nested *nested, struct nested_thread *thread, uint32_t count)
 {
-    uint32_t i;
-
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         nested->use(nested->context, &thread->calls[i]);
     thread->count -= count;
     memmove(thread->calls, thread->calls + count, thread->count * sizeof(thread->calls[0]));
@@ -104,9 +100,7 @@ void nested_runtime_call(struct nested *nested, const struct record_call *call)
 
 void nested_flush(struct nested *nested, bool all)
 {
-    uint32_t i;
-
-    for (i = 0; i < nested->count; i++) {
+    for (uint32_t i = 0; i < nested->count; i++) {
         struct nested_thread *thread = nested->threads[i];
 
         release(nested, thread, all ? thread->count : thread->seen);

@@ -131,11 +131,10 @@ static uint32_t entry_of(struct paths *paths, const struct open_range *range, ui
 static uint32_t innermost(struct paths *paths, struct open_thread *thread)
 {
     uint32_t parent = 0;
-    uint32_t i;
 
     if (thread->beyond || thread->unsure)
         return PATHS_LOST;
-    for (i = 0; i < thread->count && parent != PATHS_LOST; i++) {
+    for (uint32_t i = 0; i < thread->count && parent != PATHS_LOST; i++) {
         struct open_range *range = &thread->open[i];
 
         /* If a range around it has ended since, it has another parent. */
@@ -163,11 +162,10 @@ static bool grow_origins(struct paths *paths)
 {
     uint32_t capacity = paths->origin_capacity ? paths->origin_capacity * 2 : 256;
     struct path_origin *grown = calloc(capacity, sizeof(*grown));
-    uint32_t i;
 
     if (!grown)
         return false;
-    for (i = 0; i < paths->origin_capacity; i++)
+    for (uint32_t i = 0; i < paths->origin_capacity; i++)
         if (paths->origins[i].number)
             grown[paths->origins[i].number & (capacity - 1)] = paths->origins[i];
     free(paths->origins);
@@ -311,10 +309,8 @@ static void append_carrier(const struct paths *paths, const struct graph_edges *
 static void append_graph(struct paths *paths, const struct graph_edges *graph,
                          struct dictionary *dictionary)
 {
-    uint32_t i;
-
     paths->lost += graph->nodes_lost;
-    for (i = 0; i < graph->node_count; i++) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         uint32_t stack = stack_rows_of_node(paths->stack_rows, node->origin);
         uint32_t id = 0;

@@ -31,10 +31,8 @@ static bool is_of_process(unsigned counter)
 
 void quality_restart(struct quality *quality)
 {
-    unsigned i;
-
     memcpy(quality->base, quality->values, sizeof(quality->base));
-    for (i = 0; i < QUALITY_COUNT; i++)
+    for (unsigned i = 0; i < QUALITY_COUNT; i++)
         if (is_of_process(i))
             quality->base[i] = 0;
     memset(quality->written, 0, sizeof(quality->written));
@@ -50,9 +48,8 @@ void quality_repeat(struct quality *quality)
 uint64_t quality_dropped(const struct quality *quality)
 {
     uint64_t dropped = 0;
-    unsigned i;
 
-    for (i = 0; i < QUALITY_COUNT; i++)
+    for (unsigned i = 0; i < QUALITY_COUNT; i++)
         if (counters[i].is_loss)
             dropped += quality->values[i] - quality->base[i];
     return dropped;
@@ -61,9 +58,8 @@ uint64_t quality_dropped(const struct quality *quality)
 uint64_t quality_dropped_of(const uint64_t values[QUALITY_COUNT])
 {
     uint64_t dropped = 0;
-    unsigned i;
 
-    for (i = 0; i < QUALITY_COUNT; i++)
+    for (unsigned i = 0; i < QUALITY_COUNT; i++)
         if (counters[i].is_loss)
             dropped += values[i];
     return dropped;
@@ -82,9 +78,7 @@ static void append_counter(struct dictionary *dictionary, unsigned counter, uint
 void quality_append_since(const struct quality *quality, const uint64_t before[QUALITY_COUNT],
                           struct dictionary *dictionary, uint64_t time)
 {
-    unsigned i;
-
-    for (i = 0; i < QUALITY_COUNT; i++) {
+    for (unsigned i = 0; i < QUALITY_COUNT; i++) {
         uint64_t from = is_of_process(i) ? 0 : before[i];
 
         if (quality->values[i] > from)
@@ -94,9 +88,7 @@ void quality_append_since(const struct quality *quality, const uint64_t before[Q
 
 void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time)
 {
-    unsigned i;
-
-    for (i = 0; i < QUALITY_COUNT; i++) {
+    for (unsigned i = 0; i < QUALITY_COUNT; i++) {
         uint64_t value = quality->values[i] - quality->base[i];
 
         if (value == quality->written[i])
@@ -142,9 +134,7 @@ void quality_change(struct quality *quality, struct dictionary *dictionary,
 
 void quality_attribute(struct quality *quality, struct dictionary *dictionary, uint64_t last)
 {
-    unsigned i;
-
-    for (i = 0; i < QUALITY_COUNT; i++) {
+    for (unsigned i = 0; i < QUALITY_COUNT; i++) {
         uint64_t lost = quality->values[i] - quality->looked[i];
         uint64_t range = quality->from ? quality->from : 1;
 
@@ -190,11 +180,10 @@ void flight_note_counts(struct flight_notes *notes, const struct quality *qualit
     uint64_t now = flight_time_now(notes->ring);
     const struct flight_counts *last =
         &notes->counts[(notes->counts_taken + FLIGHT_COUNTS - 1) % FLIGHT_COUNTS];
-    struct flight_counts *counts;
 
     if (notes->counts_taken && now - last->time < notes->window / (FLIGHT_COUNTS / 2))
         return;
-    counts = &notes->counts[notes->counts_taken++ % FLIGHT_COUNTS];
+    struct flight_counts *counts = &notes->counts[notes->counts_taken++ % FLIGHT_COUNTS];
     counts->time = now;
     memcpy(counts->values, quality->values, sizeof(counts->values));
 }

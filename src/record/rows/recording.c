@@ -136,14 +136,14 @@ static void cut_file(struct recording *recording)
 static void apply_mark(struct recording *recording, const struct work *mark)
 {
     uint64_t correlation = decode_correlation(&recording->decoder, mark->correlation);
-    enum capture_step step;
 
     /* If the id is unknown: everything met so far was launched before. */
     if (!correlation && mark->kind == WORK_START)
         correlation = recording->decoder.correlation;
-    step = mark->kind == WORK_START ? capture_start(&recording->capture, mark->time, correlation,
-                                                    mark->reason == MP_capture_reason_profiler_api)
-                                    : capture_stop(&recording->capture, mark->time, correlation);
+    enum capture_step step = mark->kind == WORK_START
+                                 ? capture_start(&recording->capture, mark->time, correlation,
+                                                 mark->reason == MP_capture_reason_profiler_api)
+                                 : capture_stop(&recording->capture, mark->time, correlation);
     if (step == CAPTURE_NOTHING)
         return;
     if (step == CAPTURE_CUT)
@@ -163,7 +163,6 @@ static void apply_mark(struct recording *recording, const struct work *mark)
 static void note_captures(struct recording *recording)
 {
     const struct gpu *gpu = recording->gpu;
-    uint32_t until;
 
     if (!gpu)
         return;
@@ -174,7 +173,7 @@ static void note_captures(struct recording *recording)
         recording->lag.captured = UINT64_MAX;
         return;
     }
-    until = atomic_load(&gpu->cuda.captured_until);
+    uint32_t until = atomic_load(&gpu->cuda.captured_until);
     if (until != recording->captured_until || recording->lag.captured == UINT64_MAX)
         recording->lag.captured = decode_nearest(&recording->decoder, until);
     recording->captured_until = until;
@@ -373,8 +372,6 @@ static void use_event(void *context, const struct mp_nvtx_event *event)
 {
     struct recording *recording = context;
     struct dictionary *dictionary = &recording->dictionary;
-    struct open_thread *thread;
-    struct payload_mark mark;
     uint64_t time;
     bool cut;
 
@@ -387,14 +384,14 @@ static void use_event(void *context, const struct mp_nvtx_event *event)
     collectives_take(&recording->collectives, event);
     if (event->kind == MP_NVTX_NOTE)
         return;
-    thread = carried_take(&recording->carried, event);
+    struct open_thread *thread = carried_take(&recording->carried, event);
     paths_take(&recording->paths, thread, event);
     if (event->kind == MP_NVTX_ORIGIN)
         return;
     recording->nvtx_events++;
     if (!carried_keeps(&recording->carried, thread, event, &time, &cut))
         return;
-    mark = payloads_mark(&recording->payloads, dictionary, event);
+    struct payload_mark mark = payloads_mark(&recording->payloads, dictionary, event);
     mp_append_nvtx(recording->writer, &(struct mp_row_nvtx){
                                           .thread = dictionary_thread(dictionary, event->tid),
                                           .kind = event->kind,
@@ -592,7 +589,6 @@ static void say_failure(struct recording *recording)
 static void look_at_lag(struct recording *recording)
 {
     struct lag *lag = &recording->lag;
-    uint64_t late;
     bool taken = recording->gpu && atomic_load(&recording->gpu->clients.taken);
 
     if (taken) {
@@ -601,7 +597,7 @@ static void look_at_lag(struct recording *recording)
     }
     if (recording->decoder.lag)
         recording->decoder.matching = taken ? NULL : &recording->matching;
-    late = lag_look(lag);
+    uint64_t late = lag_look(lag);
     if (late)
         mp_log_warn("the GPU's records are %.1f s behind its launches: CUPTI does not keep up, or "
                     "nothing on the GPU has ended for so long; record shorter ranges "

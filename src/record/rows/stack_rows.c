@@ -96,7 +96,6 @@ static uint32_t module_id(struct stack_rows *rows, uint32_t number)
 static struct frame_key frame_of(struct stack_rows *rows, uint64_t place)
 {
     const struct stored_code *code = NULL;
-    const char *texts;
 
     if (PLACE_CODE(place) == CODE_CUT)
         return (struct frame_key){.kind = MP_frame_kind_cut};
@@ -108,7 +107,7 @@ static struct frame_key frame_of(struct stack_rows *rows, uint64_t place)
         code = store_code_get(&rows->stacks->store, PLACE_CODE(place));
     if (!code)
         return (struct frame_key){.kind = MP_frame_kind_python};
-    texts = (const char *)(code + 1);
+    const char *texts = (const char *)(code + 1);
     return (struct frame_key){
         .kind = MP_frame_kind_python,
         .code = code_id(rows, PLACE_CODE(place), code),
@@ -210,13 +209,12 @@ uint32_t stack_rows_of_sample(struct stack_rows *rows, struct gaps *gaps,
                               const struct gap_sample *sample)
 {
     uint64_t places[GAP_DEPTH + 1];
-    uint32_t stack;
 
     if (!sample->count)
         return 0;
     for (uint32_t i = 0; i < sample->count; i++)
         places[i] = place_of_sample(rows, gaps, sample->places[i]);
-    stack = store_stack(&rows->stacks->store, places, sample->count);
+    uint32_t stack = store_stack(&rows->stacks->store, places, sample->count);
     return stack ? id_of(rows, stack) : 0;
 }
 

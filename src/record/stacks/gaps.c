@@ -34,17 +34,15 @@ static void walk_now(struct stacks *stacks, struct gap_thread *thread, struct ga
 {
     const struct python *python = &stacks->python;
     struct walk *walk = &thread->walk;
-    uintptr_t state;
-    uint32_t count;
 
     if (atomic_load_explicit(&python->state, memory_order_acquire) != PYTHON_READY)
         return;
-    state = python_thread_state_now(python);
+    uintptr_t state = python_thread_state_now(python);
     if (!state)
         return;
     if (python->holds_gil)
         sample->gil = python->holds_gil() ? GAP_GIL_HELD : GAP_GIL_FREE;
-    count = walk_python(walk, python, NULL, state);
+    uint32_t count = walk_python(walk, python, NULL, state);
     if (walk->broken)
         return;
     for (uint32_t i = 0; i < count; i++)
@@ -395,11 +393,10 @@ void gaps_call(struct stacks *stacks, struct core *core, bool enters)
 static bool has_blocked(uint32_t tid, int number)
 {
     char text[2048];
-    const char *mask;
 
     if (thread_proc_read(tid, "status", text, sizeof text) < 0)
         return true;
-    mask = strstr(text, "\nSigBlk:");
+    const char *mask = strstr(text, "\nSigBlk:");
     return !mask || strtoull(mask + strlen("\nSigBlk:"), NULL, 16) >> (number - 1) & 1;
 }
 
@@ -432,11 +429,10 @@ static uint64_t waited_for(struct gap_thread *thread, const struct mp_preload_wa
 void gaps_waited(struct stacks *stacks, struct core *core, const struct mp_preload_wait *wait)
 {
     struct gaps *gaps = &stacks->gaps;
-    struct gap_thread *thread;
 
     if (!gaps->period || atomic_load(&gaps->off) || atomic_load(&gaps->signal) <= 0)
         return;
-    thread = pthread_getspecific(gaps->key);
+    struct gap_thread *thread = pthread_getspecific(gaps->key);
     if (!thread || waited_for(thread, wait) < gaps->period || !wait->waker ||
         wait->waker == wait->thread)
         return;

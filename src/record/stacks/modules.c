@@ -153,7 +153,6 @@ static void number_module(struct native_search *search, struct native_module *mo
 {
     struct native_key *key = &search->key;
     const char *path = module->path;
-    size_t length;
 
     /* The program itself has no name. */
     if (!path || !*path) {
@@ -163,7 +162,7 @@ static void number_module(struct native_search *search, struct native_module *mo
         path = search->program;
     }
     module->hidden = is_hidden(path);
-    length = strnlen(path, NATIVE_PATH - 1);
+    size_t length = strnlen(path, NATIVE_PATH - 1);
     key->module = (struct stored_module){(uint32_t)length, module->build_id_bytes};
     memcpy(key->text, path, length);
     if (module->build_id)

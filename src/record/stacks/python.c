@@ -73,12 +73,11 @@ static void evaluator_find(struct evaluator *evaluator)
 {
     void *address = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
     void *found = NULL;
-    const Elf64_Sym *symbol;
     Dl_info info;
 
     if (!address || !dladdr1(address, &info, &found, RTLD_DL_SYMENT) || !found)
         return;
-    symbol = found;
+    const Elf64_Sym *symbol = found;
     atomic_store(&evaluator->parts[0].bytes, symbol->st_size);
     atomic_store(&evaluator->parts[0].begin, (uintptr_t)address);
 }

@@ -152,16 +152,14 @@ bool layout_from_offsets(struct python_layout *layout, const void *offsets, size
                          uint32_t version, const char **why)
 {
     struct words words = {offsets, bytes / sizeof(uint64_t), false};
-    const struct offsets_parts *parts;
     size_t state, frame, code, after;
-    uint16_t variables;
 
     *why = "is not known";
     if (words.count <= WORD_INTERPRETER || memcmp(words.at, COOKIE, sizeof(uint64_t)) != 0 ||
         words.at[WORD_VERSION] != version || !IS_FINAL(version) || MINOR(version) < FIRST_TOLD ||
         MINOR(version) - FIRST_TOLD >= TOLD)
         return false;
-    parts = &parts_of[MINOR(version) - FIRST_TOLD];
+    const struct offsets_parts *parts = &parts_of[MINOR(version) - FIRST_TOLD];
     state = (size_t)WORD_INTERPRETER + parts->interpreter;
     frame = state + parts->state;
     code = frame + parts->frame;
@@ -187,7 +185,7 @@ bool layout_from_offsets(struct python_layout *layout, const void *offsets, size
         .ascii = 40,
         .wide = 56,
     };
-    variables = offset(&words, code + 7);
+    uint16_t variables = offset(&words, code + 7);
     /* Two fields stand before the instructions: the first that counts, and `co_extra`. */
     layout->traceable = (uint16_t)(layout->bytes - 16u);
     layout->version = variables == layout->first_line + VERSION_DISTANCE

@@ -201,19 +201,16 @@ static size_t read_text(struct known_codes *codes, const struct python_layout *l
     /* Not on the stack, of which a signal handler may have little. */
     unsigned char *raw = (unsigned char *)codes->scratch + sizeof codes->scratch - TEXT_BYTES;
     uint64_t head[5];
-    uint64_t length;
-    uint32_t state;
     size_t size, bytes = 0;
-    uintptr_t data;
 
     if (!memory_copy(pid, head, at, sizeof(head)))
         return 0;
-    length = head[LAYOUT_SIZE / sizeof(head[0])];
-    state = (uint32_t)head[LAYOUT_TEXT_STATE / sizeof(head[0])];
+    uint64_t length = head[LAYOUT_SIZE / sizeof(head[0])];
+    uint32_t state = (uint32_t)head[LAYOUT_TEXT_STATE / sizeof(head[0])];
     size = STATE_KIND(state);
     if (length > UINT32_MAX || !STATE_COMPACT(state) || !(size == 1 || size == 2 || size == 4))
         return 0;
-    data = at + (STATE_ASCII(state) ? layout->ascii : layout->wide);
+    uintptr_t data = at + (STATE_ASCII(state) ? layout->ascii : layout->wide);
     if (length > TEXT_CHARACTERS) {
         data += (length - TEXT_CHARACTERS) * size;
         length = TEXT_CHARACTERS;
@@ -236,11 +233,10 @@ static size_t read_code(struct known_codes *codes, const struct python_layout *l
     struct stored_code *to = (void *)codes->scratch;
     char *text = (char *)(to + 1);
     uint64_t head[LAYOUT_BYTES_DATA / sizeof(uint64_t)];
-    uint64_t bytes;
 
     if (!memory_copy(pid, head, parts->table, sizeof(head)))
         return 0;
-    bytes = head[LAYOUT_SIZE / sizeof(head[0])];
+    uint64_t bytes = head[LAYOUT_SIZE / sizeof(head[0])];
     if (bytes > UINT32_MAX)
         return 0;
     parts->table_bytes = (uint32_t)bytes;
@@ -271,7 +267,6 @@ static bool learn(struct known_codes *codes, const struct python *python, struct
     const struct python_layout *layout = &python->layout;
     uint64_t object[LAYOUT_CODE_BYTES / sizeof(uint64_t)];
     uintptr_t at = (uintptr_t)object;
-    size_t bytes;
 
     if ((known->code & 7) || !memory_copy(pid, object, known->code, 2 * sizeof(object[0])))
         return false;
@@ -287,7 +282,7 @@ static bool learn(struct known_codes *codes, const struct python *python, struct
     parts->first_line = load_number(at + layout->first_line);
     known->traceable =
         layout->traceable == LAYOUT_NONE ? 0 : load_number(at + layout->traceable) * 2;
-    bytes = read_code(codes, layout, pid, parts);
+    size_t bytes = read_code(codes, layout, pid, parts);
     if (!bytes || !all_is_mapped(pid, parts->table, LAYOUT_BYTES_DATA + parts->table_bytes))
         return false;
     known->number = codes->arena ? code_arena_add(codes->arena, codes->scratch, bytes)
@@ -363,11 +358,10 @@ static uintptr_t first_frame(struct walker *walker, uintptr_t thread_state)
     const struct python_layout *layout = &walker->python->layout;
     struct known_pages *pages = &walker->walk->pages;
     uintptr_t state = memory_view(pages, thread_state, LAYOUT_STATE_BYTES, walker->copy);
-    uintptr_t at;
 
     if (!state)
         return 0;
-    at = load_word(state + layout->state_frame);
+    uintptr_t at = load_word(state + layout->state_frame);
     if (layout->inner_frame == LAYOUT_NONE || !at)
         return at;
     keep_record(walker->walk, at);
@@ -407,13 +401,12 @@ static bool take_frame(struct walker *walker, const struct python_layout *layout
     uintptr_t object = load_word(frame + layout->code) & ~TAGS;
     const struct known_code *code =
         code_find(&walk->codes, walker->python, walker->store, walk->pages.pid, object);
-    uint32_t offset;
 
     if (!code)
         return false;
     if (!code->is_function)
         return true;
-    offset = offset_of(layout, frame, object);
+    uint32_t offset = offset_of(layout, frame, object);
     if (code->traceable && !has_begun(layout, code, frame, offset))
         return true;
     walk->places[walker->count++] =
@@ -443,12 +436,11 @@ uint32_t walk_python(struct walk *walk, const struct python *python, struct stac
     const struct python_layout *layout = &python->layout;
     struct walker walker = {.walk = walk, .python = python, .store = store};
     uint32_t max = walk->max ? walk->max : WALK_DEPTH;
-    uintptr_t frame;
 
     trust_anew(walk);
     walk->broken = false;
     walk->record_count = 0;
-    frame = first_frame(&walker, thread_state);
+    uintptr_t frame = first_frame(&walker, thread_state);
     for (unsigned passed = 0; frame; passed++) {
         if (walker.count == max) {
             walk->places[walker.count++] = (uint64_t)CODE_CUT << 32;

@@ -118,7 +118,6 @@ static uint32_t number_of(struct stacks *stacks, struct stack_thread *thread, ui
     uint64_t hash = hash_places(places, count);
     struct stack_memo *set = thread->memos[hash % MEMO_SETS];
     uint32_t hidden = 0;
-    uint32_t stack;
 
     for (unsigned way = 0; way < MEMO_WAYS; way++)
         if (set[way].hash == hash && set[way].stack)
@@ -127,7 +126,7 @@ static uint32_t number_of(struct stacks *stacks, struct stack_thread *thread, ui
         hidden = native_place(&thread->search, &stacks->store, places, count);
     if (hidden == count)
         return 0;
-    stack = store_stack(&stacks->store, places + hidden, count - hidden);
+    uint32_t stack = store_stack(&stacks->store, places + hidden, count - hidden);
     if (stack)
         set[thread->hand++ % MEMO_WAYS] = (struct stack_memo){hash, stack};
     return stack;
@@ -139,11 +138,10 @@ static uint32_t take_python(struct stacks *stacks, struct stack_thread *thread)
     uintptr_t state = stacks->wants_python && python_is_ready(&stacks->python, stacks->pid)
                           ? python_thread_state(&stacks->python)
                           : 0;
-    uint32_t count;
 
     if (!state)
         return 0;
-    count = walk_python(&thread->walk, &stacks->python, &stacks->store, state);
+    uint32_t count = walk_python(&thread->walk, &stacks->python, &stacks->store, state);
     if (__builtin_expect(thread->walk.broken, 0)) {
         atomic_fetch_add_explicit(&stacks->broken, 1, memory_order_relaxed);
         return 0;
@@ -179,11 +177,10 @@ static uint32_t take_native(struct stacks *stacks, struct stack_thread *thread, 
         .native_count = native_walk(&stacks->native, unloads, thread->native),
         .python_count = frames,
     };
-    uint32_t count;
 
     if (frames)
         native_find_evaluators(&stacks->python.evaluator, &thread->walk, &of);
-    count = native_splice(&of, thread->both, sizeof thread->both / sizeof *thread->both);
+    uint32_t count = native_splice(&of, thread->both, sizeof thread->both / sizeof *thread->both);
     forget_unloaded(thread, unloads);
     return count ? number_of(stacks, thread, thread->both, count) : 0;
 }
@@ -202,13 +199,12 @@ static uint32_t take(struct stacks *stacks, struct stack_thread *thread)
 uint32_t stacks_take(struct stacks *stacks, struct call_log *log)
 {
     struct stack_thread *thread = thread_of(stacks, log);
-    uint32_t stack;
 
     if (!thread || thread->busy)
         return 0;
     thread->busy = true;
     atomic_signal_fence(memory_order_seq_cst);
-    stack = take(stacks, thread);
+    uint32_t stack = take(stacks, thread);
     atomic_signal_fence(memory_order_seq_cst);
     thread->busy = false;
     return stack;
@@ -217,7 +213,6 @@ uint32_t stacks_take(struct stacks *stacks, struct call_log *log)
 static void take_call(struct stacks *stacks, struct call_log *log, uint32_t correlation)
 {
     struct stack_thread *thread = thread_of(stacks, log);
-    uint32_t stack;
 
     /* A driver call inside of a runtime call has the same id. */
     if (!thread || thread->correlation == correlation)
@@ -225,7 +220,7 @@ static void take_call(struct stacks *stacks, struct call_log *log, uint32_t corr
     thread->correlation = correlation;
     if (stacks->every > 1 && thread->calls++ % stacks->every)
         return;
-    stack = stacks_take(stacks, log);
+    uint32_t stack = stacks_take(stacks, log);
     if (stack)
         slots_put(&stacks->calls, correlation, stack);
 }

@@ -36,10 +36,8 @@ static uint32_t number_code(struct mp_intern *codes, const struct stored_code *c
 
 uint32_t store_code(struct stack_store *store, struct stored_code *code)
 {
-    uint32_t id;
-
     pthread_mutex_lock(&store->lock);
-    id = number_code(&store->codes, code, STORE_MAX_TABLES);
+    uint32_t id = number_code(&store->codes, code, STORE_MAX_TABLES);
     if (!id) {
         code->table_bytes = 0;
         code->lines = LINE_TABLE_NONE;
@@ -53,10 +51,8 @@ uint32_t store_code(struct stack_store *store, struct stored_code *code)
 
 uint32_t store_module(struct stack_store *store, const void *module, size_t bytes)
 {
-    uint32_t id;
-
     pthread_mutex_lock(&store->lock);
-    id = number(&store->modules, module, bytes, store->modules.count < STORE_MAX_MODULES);
+    uint32_t id = number(&store->modules, module, bytes, store->modules.count < STORE_MAX_MODULES);
     pthread_mutex_unlock(&store->lock);
     return id;
 }
@@ -92,11 +88,9 @@ uint32_t store_stack(struct stack_store *store, const uint64_t *places, uint32_t
 static void get(struct stack_store *store, const struct mp_intern *pool, uint32_t id, void *to,
                 size_t bytes)
 {
-    const char *data;
-
     memset(to, 0, bytes);
     pthread_mutex_lock(&store->lock);
-    data = mp_intern_get(pool, id, NULL);
+    const char *data = mp_intern_get(pool, id, NULL);
     if (data)
         memcpy(to, data, bytes);
     pthread_mutex_unlock(&store->lock);
@@ -121,10 +115,8 @@ uint64_t store_place_get(struct stack_store *store, uint32_t place)
 static const void *get_in_place(struct stack_store *store, const struct mp_intern *pool,
                                 uint32_t id)
 {
-    const char *data;
-
     pthread_mutex_lock(&store->lock);
-    data = mp_intern_get(pool, id, NULL);
+    const char *data = mp_intern_get(pool, id, NULL);
     pthread_mutex_unlock(&store->lock);
     return data;
 }

@@ -28,16 +28,13 @@ static enum mp_status out_of_memory(struct mp_error *error)
 static enum mp_status append(struct mp_chunk_file *file, const void *data, size_t bytes,
                              struct mp_error *error)
 {
-    bool full;
-    bool clean;
-
     if (mp_write_all(file->fd, data, bytes, error) == MP_OK) {
         file->position += bytes;
         return MP_OK;
     }
-    full = errno == ENOSPC || errno == EDQUOT;
-    clean = ftruncate(file->fd, (off_t)file->position) == 0 &&
-            lseek(file->fd, (off_t)file->position, SEEK_SET) >= 0;
+    bool full = errno == ENOSPC || errno == EDQUOT;
+    bool clean = ftruncate(file->fd, (off_t)file->position) == 0 &&
+                 lseek(file->fd, (off_t)file->position, SEEK_SET) >= 0;
     file->may_have_room = full && clean;
     return MP_ERR_IO;
 }
@@ -51,13 +48,12 @@ static enum mp_status compose_header(struct mp_buffer *buffer, const char *text,
         .version = MP_FORMAT_VERSION,
         .text_bytes = (uint32_t)text_bytes,
     };
-    uint64_t checksum;
 
     mp_buffer_append(buffer, &header, sizeof(header));
     mp_buffer_append(buffer, text, text_bytes);
     if (buffer->status)
         return buffer->status;
-    checksum = mp_checksum64(buffer->data + 8, buffer->size - 8);
+    uint64_t checksum = mp_checksum64(buffer->data + 8, buffer->size - 8);
     return mp_buffer_append(buffer, &checksum, sizeof(checksum));
 }
 
@@ -99,7 +95,6 @@ enum mp_status mp_chunk_file_append(struct mp_chunk_file *file, uint8_t *chunk, 
                                     struct mp_error *error)
 {
     struct mp_chunk_header header;
-    enum mp_status status;
 
     memcpy(&header, chunk, sizeof(header));
     header.sequence = file->sequence;
@@ -108,7 +103,7 @@ enum mp_status mp_chunk_file_append(struct mp_chunk_file *file, uint8_t *chunk, 
     memcpy(chunk, &header, sizeof(header));
     if (index_add(file, &header) != MP_OK)
         return out_of_memory(error);
-    status = append(file, chunk, bytes, error);
+    enum mp_status status = append(file, chunk, bytes, error);
     if (status == MP_OK)
         file->sequence++;
     else
@@ -277,9 +272,7 @@ void mp_chunk_ring_drop_notes(struct mp_chunk_ring *ring)
 static enum mp_status write_list(const struct mp_chunk_list *list, struct mp_chunk_file *file,
                                  uint64_t dropped_before, struct mp_error *error)
 {
-    struct mp_ring_chunk *chunk;
-
-    for (chunk = list->first; chunk; chunk = chunk->next) {
+    for (struct mp_ring_chunk *chunk = list->first; chunk; chunk = chunk->next) {
         uint8_t *place = chunk->data + offsetof(struct mp_chunk_header, dropped);
         uint64_t dropped;
         uint64_t since;
