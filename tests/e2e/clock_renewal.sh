@@ -1,6 +1,6 @@
 #!/bin/bash
 # Takes 15 s.
-# CUPTI gets its clock again where it gets slower without (record/cupti/clock_renewal.h), on the
+# CUPTI gets its clock again where it gets slower without (record/cupti/activity.h), on the
 # software GPU's virtual clock: when nothing is under way, when it takes too long; and where not.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 export SIMGPU_CUPTI_VERSION=130001 # one that gets slower, whatever the headers are

@@ -15,7 +15,7 @@ import statistics
 import sys
 
 LATE_NS = 10_000_000  # what two clocks of one machine may differ by
-# Kernels that are under way when CUPTI gets its clock again have no times (clock_renewal.h).
+# Kernels that are under way when CUPTI gets its clock again have no times (activity.h).
 MAX_UNREAD = 1e-4  # of all kernels
 BEHIND_BYTES = 64 << 20  # GPU memory beyond that of the beginning: buffers that do not come back
 

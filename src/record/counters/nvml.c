@@ -9,7 +9,7 @@
 
 #include "base/settings/config.h"
 #include "record/core/clock.h"
-#include "record/counters/requested.h"
+#include "record/counters/samples.h"
 
 #include "base/poison.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "record/counters/requested.h"
+#include "record/counters/samples.h"
 
 /* ---- Functions ----
  *

@@ -7,7 +7,7 @@
 #define MP_RECORD_COUNTERS_PM_H
 
 #include "record/counters/profiler_api.h"
-#include "record/counters/requested.h"
+#include "record/counters/samples.h"
 
 /* ---- Functions ----
  *

@@ -9,10 +9,10 @@
  * nearly all of which CUPTI waits.
  *
  * A thread holds the profiler lock across a driver call, against the rule of process/recorder.h.
- * Profiled kernels run one after the other, whichever threads launch them; otherwise their
- * counters would mix. CUPTI counts whatever the context launches: a kernel that slipped in would
- * become the range. So every launch takes the lock, profiled or not, and launches of graphs too.
- * The lock exists only when MINIPROF_METRICS is set.
+ * Profiled kernels run one after the other, whichever threads launch them; otherwise their counters
+ * would mix. CUPTI counts whatever the context launches: a kernel that slipped in would become the
+ * range. So every launch takes the lock, profiled or not, and launches of graphs too. The lock
+ * exists only when MINIPROF_METRICS is set.
  *
  * EXIT is handled in every phase. It may not come (the thread is cancelled), or come very late (its
  * kernel waits for another one). Then metrics are given up with a log line, and the program runs
@@ -35,12 +35,25 @@
 
 #include "base/data/map.h"
 #include "base/settings/forms.h"
+#include "record/counters/plan.h"
 #include "record/counters/profiled.h"
 #include "record/counters/profiler_api.h"
 
-/* ---- The profiler lock ----
- *
- * The profiler lock: who has the GPU's counters.
+/* ---- Sessions: under the profiler lock ---- */
+
+struct profiling_session {
+    struct profiling_session *next;
+    CUcontext context;
+    struct metric_plan *plan; /* NULL: nothing is counted in this context */
+    void *object;             /* CUPTI's */
+    uint8_t *counters;        /* where CUPTI puts the values of one range ... */
+    uint8_t *blank;           /* ... and the empty image that it starts from */
+    size_t bytes;
+};
+
+void session_close(struct profiling_session *session);
+
+/* ---- The profiler lock: who has the GPU's counters ----
  *
  * A thread holds it across a driver call, from ENTER to EXIT of a launch. The EXIT may never come.
  * If the thread ends in between, the next thread gets the lock. And nobody waits for it longer than
@@ -105,9 +118,7 @@ void profiling_capture_begins(struct profiling *profiling, struct gpu *gpu);
 /* The context is about to be destroyed. */
 void profiling_forget(struct profiling *profiling, struct gpu *gpu, CUcontext context);
 
-/* ---- MINIPROF_QUERY=metrics ----
- *
- * MINIPROF_QUERY=metrics: which metrics the GPUs of this machine have, as a trace.
+/* ---- MINIPROF_QUERY=metrics: which metrics the GPUs of this machine have, as a trace ----
  *
  * The program is one of ours (src/run/query.c). For each device it makes the primary
  * context current and calls cuProfilerStart, at which the recorder asks that device. CUPTI 13.0

@@ -2,7 +2,6 @@
 #include "record/counters/sampling.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,7 +14,7 @@
 #include "record/core/thread.h"
 #include "record/counters/nvml.h"
 #include "record/counters/pm.h"
-#include "record/counters/requested.h"
+#include "record/counters/samples.h"
 #include "record/cupti/gpu.h"
 
 #include "base/poison.h"

@@ -9,7 +9,6 @@
 #include "base/preload.h"
 #include "base/settings/config.h"
 #include "record/cupti/contexts.h"
-#include "record/cupti/device_code.h"
 #include "record/cupti/gpu.h"
 #include "record/cupti/subscriber.h"
 

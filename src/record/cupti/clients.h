@@ -31,7 +31,7 @@
  * CUPTI hands the buffers of ours that it still holds to the other client. That client discards
  * them, with its own records that CUPTI wrote there. We decode these buffers once it has finished.
  * To spare the other client that loss, CUPTI keeps none of our buffers outside of ranges
- * (writer_thread.c).
+ * (loops.c).
  *
  * All of this runs on the flusher, which asks CUPTI for its buffers. Exceptions: clients_note,
  * which only counts; clients_end; and clients_enter, clients_leave and clients_arrive, which run on

@@ -1,5 +1,5 @@
-/* Whether CUDA has started, and the contexts that exist now: they are synchronised before the last
- * flush. Each function may run on any thread.
+/* Whether CUDA has started, the contexts that exist now, which are synchronised before the last
+ * flush, and what their modules may do. Each function may run on any thread.
  */
 #ifndef MP_RECORD_CUPTI_CONTEXTS_H
 #define MP_RECORD_CUPTI_CONTEXTS_H
@@ -7,6 +7,7 @@
 #include <cuda.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MAX_CONTEXTS_HELD 64u
@@ -18,6 +19,14 @@ struct context_list {
     pthread_mutex_t lock; /* of all below */
     CUcontext items[MAX_CONTEXTS_HELD];
     uint32_t count;
+};
+
+struct earlier_work {
+    _Atomic bool mixed;   /* work of the last range may still run */
+    pthread_mutex_t lock; /* of the next three; not held across calls into the driver */
+    CUcontext context;
+    CUevent event;  /* NULL: there is none */
+    bool forgotten; /* `context` was destroyed since the event was last taken */
 };
 
 /* CUDA is initialised: CUPTI has reported it, or attach.c has found it out. */
@@ -69,5 +78,46 @@ CUevent contexts_watch_current(struct gpu *gpu, CUcontext *context);
 
 /* Whether the event is complete, or will never be; then it is destroyed. Without waiting. */
 bool contexts_watched_is_idle(struct gpu *gpu, CUcontext context, CUevent event);
+
+/* ---- Work from before ----
+ *
+ * Work that was launched before a capture range and still runs in it. It is not in the range's
+ * trace, so the GPU looks idle while it runs. CUPTI tells of it only if its kinds were on when it
+ * was launched, and if it ends (capture_note_earlier). So at the begin of a range we record an
+ * event after all work that the context has so far. At the end we ask whether it is complete. If
+ * not, we keep it for the next range.
+ *
+ * Work of the previous range is in the trace. So we record no event while some of it may still run.
+ */
+
+/* A range begins on this thread, in its current context. */
+void earlier_begin(struct gpu *gpu);
+
+/* The range, or the process, ends: tells the writer if the work from before still runs. Any thread.
+ */
+void earlier_end(struct gpu *gpu);
+
+/* The context is about to be destroyed, and its events with it. */
+void earlier_forget(struct gpu *gpu, CUcontext context);
+
+/* ---- Device code that launches kernels ----
+ *
+ * That is CUDA dynamic parallelism. CUPTI reports no
+ * such kernel, so their number is not known. But we can see whether a module may launch kernels: a
+ * linked cubin names the device runtime's launch function only if one of its kernels calls it. Seen
+ * with nvcc 12.8 and 13.0. A program that merely links cudadevrt lacks the name.
+ */
+
+/* Whether an ELF image of device code has kernels that launch kernels. It is read within `bytes`;
+ * what is no ELF image has none. */
+bool device_code_launches(const void *cubin, size_t bytes);
+
+/* A module was loaded: CUPTI's CUpti_ModuleResourceData. Counts it in `launchers`, if it launches.
+ * Any thread. */
+void device_code_loaded(_Atomic uint64_t *launchers, const void *descriptor);
+
+/* CUPTI comes late, so modules may be loaded already: looks into the program's own file instead,
+ * where nvlink leaves the linked code uncompressed. Shared libraries are not looked into. */
+void device_code_find(_Atomic uint64_t *launchers);
 
 #endif

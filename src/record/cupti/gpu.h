@@ -11,7 +11,6 @@
 #include "record/cupti/attach.h"
 #include "record/cupti/buffers.h"
 #include "record/cupti/clients.h"
-#include "record/cupti/clock_renewal.h"
 #include "record/cupti/contexts.h"
 #include "record/cupti/cupti_api.h"
 #include "record/cupti/flush.h"
@@ -30,6 +29,7 @@ struct cuda_state {
     _Atomic bool graph_met;        /* the preloaded library has met a call that makes a graph */
     _Atomic bool ever_captured;    /* a stream capture has begun, ever */
     struct context_list contexts;
+    struct earlier_work earlier;         /* a lock, and one atomic */
     _Atomic int32_t stream_captures;     /* captures under way, as CUPTI's callbacks say */
     _Atomic int32_t captures_reported;   /* the same, as the preloaded library says */
     _Atomic int32_t capture_begins;      /* calls under way that begin a capture */

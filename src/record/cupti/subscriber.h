@@ -7,7 +7,7 @@
  * and nothing elsewhere; CUPTI's own kind SYNCHRONIZATION would cost 165 ns at every call of the
  * process.
  *
- * The callbacks run on the application's threads, inside their CUDA calls (process/inject.h).
+ * The callbacks run on the application's threads, inside their CUDA calls (process/lifecycle.h).
  */
 #ifndef MP_RECORD_CUPTI_SUBSCRIBER_H
 #define MP_RECORD_CUPTI_SUBSCRIBER_H
@@ -15,7 +15,6 @@
 #include <cupti.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"

@@ -290,7 +290,7 @@ static bool is_per_thread(const struct gpu *gpu, CUpti_CallbackId cbid)
     return cbid < API_CBIDS && (gpu->api.flags[MP_api_driver][cbid] & API_PER_THREAD);
 }
 
-/* In a capture the function becomes a node, which host_nodes.h tells of. */
+/* In a capture the function becomes a node, see origins.h. */
 void sync_calls_host_function(struct gpu *gpu, CUpti_CallbackId cbid,
                               const CUpti_CallbackData *data)
 {

@@ -16,7 +16,7 @@
  *
  * The preloaded library, if it is there, puts its own function before the program's and
  * times it (preload/host_calls.h). It knows the function's address, but no id of CUPTI's. These are
- * filled in here and in graphs/host_nodes.h, in the callbacks inside of the program's call:
+ * filled in here and in graphs/origins.h, in the callbacks inside of the program's call:
  *
  *     in a stream   correlation id, context and stream, at ENTER of the call
  *     in a graph    the id of the node that the call made

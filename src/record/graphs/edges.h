@@ -34,7 +34,7 @@ struct edge {
     bool programmatic; /* `to` may begin before `from` ends */
 };
 
-/* A node whose creation was seen (origins.h), and the NVTX ranges around that (paths.h). */
+/* A node whose creation was seen (origins.h), and the NVTX ranges around that (nvtx_ranges.h). */
 struct graph_node {
     uint32_t number; /* in its graph: the lower half of its id */
     uint32_t origin;

@@ -11,9 +11,9 @@
  * edges here.
  *
  * The same callbacks report nodes as they are made, whether captured or added by hand. The NVTX
- * ranges that are open then belong to the node (origins.h, paths.h). Where NVTX is recorded only in
- * capture ranges, it is also recorded while a graph is being built: from the begin of a capture to
- * its end, and from cuGraphCreate until the graph is instantiated, cloned or destroyed.
+ * ranges that are open then belong to the node (origins.h, nvtx_ranges.h). Where NVTX is recorded
+ * only in capture ranges, it is also recorded while a graph is being built: from the begin of a
+ * capture to its end, and from cuGraphCreate until the graph is instantiated, cloned or destroyed.
  *
  * Called on application threads, in callbacks.
  */
@@ -22,7 +22,6 @@
 
 #include "record/cupti/gpu.h"
 #include "record/graphs/edges.h"
-#include "record/graphs/host_nodes.h"
 #include "record/graphs/origins.h"
 
 struct stacks;

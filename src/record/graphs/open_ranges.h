@@ -36,7 +36,7 @@ struct open_range {
     uint32_t category, color;
     uint8_t payload_type;
     uint64_t ended; /* when it ended, if the end was met before the start; else 0 */
-    uint32_t entry; /* for paths.c: 0 when the range is opened */
+    uint32_t entry; /* for nvtx_ranges.c: 0 when the range is opened */
 };
 
 /* Which begins and ends of capture ranges the thread's rows have taken in. */
@@ -53,7 +53,7 @@ struct open_thread {
     uint32_t ended;  /* open ranges whose end was met before the start */
     bool unsure;     /* a start found no room: it may be open, up to the next gap */
     uint32_t tid;
-    struct carried_thread carried; /* rows/carried.c's */
+    struct carried_thread carried; /* rows/nvtx_ranges.c's */
 };
 
 struct early_end;

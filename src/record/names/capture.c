@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/settings/config.h"
+
 #include "base/poison.h"
 
 static enum capture_step capture_begin(struct capture *capture, uint64_t time, uint64_t correlation)

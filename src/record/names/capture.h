@@ -16,10 +16,7 @@
 #define MP_RECORD_NAMES_CAPTURE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include "base/settings/config.h"
 
 #define CAPTURE_REMEMBERED 16384u /* past ranges that late records may still belong to */
 

@@ -1,11 +1,10 @@
 /* NCCL's calls of the plugin, as notes. NCCL looks up the three tables at the end. */
 #include "record/nccl/plugin.h"
 
-#include <string.h>
-
 #include "base/text/strings.h"
 #include "record/nccl/api.h"
 #include "record/nvtx/nvtx.h"
+#include <stdatomic.h>
 
 #include "base/poison.h"
 
@@ -24,7 +23,7 @@ static struct {
 
 static __thread bool in_launch;
 
-/* The only place that computes the variable's address: see record/nvtx/thread.c. */
+/* The only place that computes the variable's address: see record/nvtx/buffer.c. */
 static __attribute__((noinline)) bool *in_launch_slot(void)
 {
     return &in_launch;

@@ -16,7 +16,6 @@
 #ifndef MP_RECORD_NCCL_PLUGIN_H
 #define MP_RECORD_NCCL_PLUGIN_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -26,20 +26,29 @@ struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const vo
 uint32_t nvtx_payloads_copy(const struct nvtx_domain *domain, const void *payloads, size_t count,
                             unsigned char *to) NVTX_HIDDEN;
 
-/* Remembers a schema. The caller holds nvtx_state.lock. */
-void nvtx_schema_insert(const struct nvtx_schema *schema) NVTX_HIDDEN;
-
-/* Reads the size and the message of an nvtxPayloadSchemaAttr_t; false: it has no entries. */
-bool nvtx_schema_read(struct nvtx_schema *schema, const void *attributes) NVTX_HIDDEN;
-
-/* fields.c: the fields of a schema, an nvtxPayloadSchemaAttr_t; NULL without room. Remembers an
- * enumeration, an nvtxPayloadEnumAttr_t. The caller holds nvtx_state.lock. */
-const struct mp_nvtx_schema *nvtx_fields_make(const struct nvtx_domain *domain,
-                                              const void *attributes) NVTX_HIDDEN;
-void nvtx_enumeration_add(const struct nvtx_domain *domain, uint64_t id,
-                          const void *attributes) NVTX_HIDDEN;
-
 /* The handler's function for one entry of NVTX's tables, by NVTX's numbers; NULL if it has none. */
 NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id) NVTX_HIDDEN;
+
+/* ---- The payload extension ----
+ *
+ * Older toolkits (CUDA 11.8) have no header of it; a build with them implements none of it.
+ */
+
+#if __has_include(<nvtx3/nvToolsExtPayload.h>)
+#include <nvtx3/nvToolsExtPayload.h>
+
+#define NVTX_HAS_PAYLOADS 1
+
+/* The extension's functions that register; they answer the id. */
+uint64_t NVTX_API nvtx_schema_register(nvtxDomainHandle_t domain,
+                                       const nvtxPayloadSchemaAttr_t *attr) NVTX_HIDDEN;
+uint64_t NVTX_API nvtx_enum_register(nvtxDomainHandle_t domain,
+                                     const nvtxPayloadEnumAttr_t *attr) NVTX_HIDDEN;
+uint64_t NVTX_API nvtx_scope_register(nvtxDomainHandle_t domain,
+                                      const nvtxScopeAttr_t *attr) NVTX_HIDDEN;
+
+#else
+#define NVTX_HAS_PAYLOADS 0
+#endif
 
 #endif

@@ -21,11 +21,10 @@
  * counted. The writer keeps some free chunks mapped in.
  *
  *     calls.c    NVTX's functions        state.c    the one state, messages, domains
- *     thread.c   the threads' side,      payload.c  the payload extension
- *                the pool of chunks      fields.c   what schemas say of payloads
- *     drain.c    the writer's side       schemas.c  the schemas, and copying payloads
- *     time.c     what a thread reads     values.c   reading the copies
- *                for a time, its time    watch.c    ranges that capture ranges follow
+ *     buffer.c   chunks, the threads'    payload.c  the payload extension
+ *                and the writer's side   schemas.c  schemas, and copies of payloads
+ *     time.c     what a thread reads     watch.c    ranges that capture ranges follow
+ *                for a time, its time
  *
  * Invariants:
  *  - a pop in the buffers has its push there, unless the push came before recording was switched

@@ -1,65 +1,15 @@
-/* The NVTX payload extension: its functions, as the handler implements them.
- *
- * Schemas and enumerations get ids and are remembered (fields.c, schemas.c). Events are recorded
+/* The NVTX payload extension: its functions, as the handler implements them. Events are recorded
  * with their payloads. If the message of an event is an entry of its payload (flag EVENT_MESSAGE),
  * the event is recorded under that message.
  *
  * The extension's deferred events and time domains are not implemented, so NVTX makes them no-ops.
- * Older toolkits (CUDA 11.8) have no header of the extension; a build with them implements none of
- * it.
  */
 #include "record/nvtx/calls.h"
 #include "record/nvtx/time.h"
 
-#if __has_include(<nvtx3/nvToolsExtPayload.h>)
-#include <nvtx3/nvToolsExtPayload.h>
-
 #include "base/poison.h"
 
-static uint64_t id_new(bool given, uint64_t id)
-{
-    if (given && id)
-        return id;
-    return NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START +
-           atomic_fetch_add_explicit(&nvtx_state()->schema_ids, 1, memory_order_relaxed);
-}
-
-static uint64_t NVTX_API schema_register(nvtxDomainHandle_t domain,
-                                         const nvtxPayloadSchemaAttr_t *attr)
-{
-    struct nvtx_state *state = nvtx_state();
-    struct nvtx_schema schema = {.domain = (const struct nvtx_domain *)(const void *)domain};
-
-    if (!attr || atomic_load_explicit(&state->inert, memory_order_relaxed))
-        return 0;
-    schema.id = id_new(attr->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID, attr->schemaId);
-    if (!nvtx_schema_read(&schema, attr))
-        return schema.id;
-    pthread_mutex_lock(&state->lock);
-    schema.shown = nvtx_fields_make(schema.domain, attr);
-    nvtx_schema_insert(&schema);
-    pthread_mutex_unlock(&state->lock);
-    return schema.id;
-}
-
-static uint64_t NVTX_API enum_register(nvtxDomainHandle_t domain, const nvtxPayloadEnumAttr_t *attr)
-{
-    struct nvtx_state *state = nvtx_state();
-
-    if (!attr || atomic_load_explicit(&state->inert, memory_order_relaxed))
-        return 0;
-    uint64_t id = id_new(attr->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID, attr->schemaId);
-    pthread_mutex_lock(&state->lock);
-    nvtx_enumeration_add((const struct nvtx_domain *)(const void *)domain, id, attr);
-    pthread_mutex_unlock(&state->lock);
-    return id;
-}
-
-static uint64_t NVTX_API scope_register(nvtxDomainHandle_t domain, const nvtxScopeAttr_t *attr)
-{
-    (void)domain;
-    return attr ? id_new(attr->structSize >= sizeof(*attr), attr->scopeId) : 0;
-}
+#if NVTX_HAS_PAYLOADS
 
 static uint8_t NVTX_API domain_is_enabled(nvtxDomainHandle_t domain)
 {
@@ -175,19 +125,20 @@ int mp_nvtx_initialize_extension(void *module_info)
         return 0;
     const nvtxExtModuleSegment_t *segment = &info->segments[0];
     slot_set(segment, NVTX3EXT_CBID_nvtxPayloadSchemaRegister,
-             (NvtxFunctionPointer)schema_register);
-    slot_set(segment, NVTX3EXT_CBID_nvtxPayloadEnumRegister, (NvtxFunctionPointer)enum_register);
+             (NvtxFunctionPointer)nvtx_schema_register);
+    slot_set(segment, NVTX3EXT_CBID_nvtxPayloadEnumRegister,
+             (NvtxFunctionPointer)nvtx_enum_register);
     slot_set(segment, NVTX3EXT_CBID_nvtxMarkPayload, (NvtxFunctionPointer)mark_payload);
     slot_set(segment, NVTX3EXT_CBID_nvtxRangePushPayload, (NvtxFunctionPointer)push_payload);
     slot_set(segment, NVTX3EXT_CBID_nvtxRangePopPayload, (NvtxFunctionPointer)pop_payload);
     slot_set(segment, NVTX3EXT_CBID_nvtxRangeStartPayload, (NvtxFunctionPointer)start_payload);
     slot_set(segment, NVTX3EXT_CBID_nvtxRangeEndPayload, (NvtxFunctionPointer)end_payload);
     slot_set(segment, NVTX3EXT_CBID_nvtxDomainIsEnabled, (NvtxFunctionPointer)domain_is_enabled);
-    slot_set(segment, NVTX3EXT_CBID_nvtxScopeRegister, (NvtxFunctionPointer)scope_register);
+    slot_set(segment, NVTX3EXT_CBID_nvtxScopeRegister, (NvtxFunctionPointer)nvtx_scope_register);
     return 1;
 }
 
-#else /* no extension */
+#else
 
 int mp_nvtx_initialize_extension(void *module_info)
 {

@@ -3,7 +3,6 @@
  */
 #include "record/process/baseline.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "base/log.h"

@@ -2,17 +2,15 @@
  * to the modules that need it, so this file stands above them all. cupti/subscriber.c switches the
  * callbacks and knows nothing of what they do.
  */
-#include "record/process/inject.h"
+#include "record/process/lifecycle.h"
 
 #include "base/log.h"
 #include "record/counters/profiling.h"
 #include "record/cupti/contexts.h"
-#include "record/cupti/device_code.h"
 #include "record/cupti/subscriber.h"
 #include "record/cupti/sync_calls.h"
 #include "record/graphs/graphs.h"
 #include "record/nccl/plugin.h"
-#include "record/process/lifecycle.h"
 #include "record/process/recorder.h"
 #include "record/stacks/gaps.h"
 #include "record/stacks/stacks.h"
@@ -66,7 +64,7 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
         contexts_forget(&recorder->gpu.cuda.contexts, data->context);
-        earlier_forget(recorder, data->context);
+        earlier_forget(&recorder->gpu, data->context);
         profiling_forget(&recorder->profiling, &recorder->gpu, data->context);
         atomic_fetch_add(&recorder->gpu.core.logs.epoch, 1);
         /* The last chance to get the records of what ran in the context. */

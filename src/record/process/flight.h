@@ -117,13 +117,11 @@ void flight_describe(struct recorder *recorder, char *text, size_t size);
 
 void flight_close(struct flight *flight);
 
-/* ---- Its files ----
- *
- * The flight recorder's files: where they go and what they are called.
+/* ---- Its files: where they go and what they are called ----
  *
  * A file is written as NAME.part and renamed when it is complete, so a program that watches the
  * folder finds complete traces only. The first file has the name that MINIPROF_OUTPUT says. The
- * next ones are numbered from 2 on, like those of programs started by exec (output.h).
+ * next ones are numbered from 2 on, like those of programs started by exec (recorder.h).
  *
  * A descriptor may not survive for days: a program may close all descriptors, or use all of them.
  * So the folder is held open and checked before each use. If no descriptor is free for the file,
@@ -153,7 +151,7 @@ void flight_file_close(struct trace_file *output);
 
 /* ---- What a file holds ----
  *
- * The contents of a flight recorder's file: the chunks in memory, a header that says why the file
+ * The chunks in memory, a header that says why the file
  * was written and between which times it has everything, and notes made for it. The writer only.
  */
 

@@ -1,8 +1,6 @@
 /* The files of the flight recorder. A file gets its name when it is complete, so that whoever
  * watches the folder sees complete files only.
  */
-#include "record/process/flight.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +9,8 @@
 
 #include "base/io.h"
 #include "base/text/strings.h"
-#include "record/process/output.h"
+#include "record/process/flight.h"
+#include "record/process/recorder.h"
 
 #include "base/poison.h"
 
@@ -184,4 +183,169 @@ enum mp_status flight_file_prepare(struct trace_file *output, struct mp_error *e
         return mp_error_set(error, MP_ERR_IO, "cannot create '%.150s': %m", output->path);
     }
     return MP_OK;
+}
+
+/* ---- What a file holds ----
+ *
+ * The chunks in memory, a header that says why the file was written, and notes made for it.
+ */
+
+uint64_t flight_time_from(const struct flight *flight)
+{
+    return flight->ring.gone >= flight->begin_time ? flight->ring.gone + 1 : flight->begin_time;
+}
+
+/* The counters at `time`, or at the last reading before it: so losses in between count, rather than
+ * disappear. Zeroes if `time` is the beginning. */
+static const uint64_t *counts_at(const struct flight *flight, uint64_t time)
+{
+    static const uint64_t none[QUALITY_COUNT];
+    uint64_t held =
+        flight->notes.counts_taken < FLIGHT_COUNTS ? flight->notes.counts_taken : FLIGHT_COUNTS;
+    const uint64_t *found = none;
+
+    if (time <= flight->begin_time)
+        return none;
+    for (uint64_t i = flight->notes.counts_taken - held; i < flight->notes.counts_taken; i++) {
+        const struct flight_counts *counts = &flight->notes.counts[i % FLIGHT_COUNTS];
+
+        if (counts->time > time && found != none)
+            break;
+        if (counts->time <= time || held == FLIGHT_COUNTS)
+            found = counts->values;
+    }
+    return found;
+}
+
+static void append_mark(struct mp_writer *writer, uint64_t number, uint64_t kind, uint64_t reason,
+                        uint64_t time, uint64_t correlation)
+{
+    mp_append_capture(writer, &(struct mp_row_capture){.range = number,
+                                                       .kind = kind,
+                                                       .time = time,
+                                                       .correlation = correlation,
+                                                       .reason = reason});
+}
+
+/* If the range begins before the file, it begins with the file here; if it is open, it ends with
+ * the file. These two moments have no correlation id. */
+static void append_range(struct mp_writer *writer, const struct flight_range *range, uint64_t from,
+                         uint64_t until)
+{
+    if (range->end < from)
+        return;
+    if (range->begin < from)
+        append_mark(writer, range->number, MP_capture_kind_begin, MP_capture_reason_flight, from,
+                    0);
+    else
+        append_mark(writer, range->number, MP_capture_kind_begin, range->begin_reason, range->begin,
+                    range->begin_correlation);
+    if (range->end == UINT64_MAX)
+        append_mark(writer, range->number, MP_capture_kind_end, MP_capture_reason_flight, until, 0);
+    else
+        append_mark(writer, range->number, MP_capture_kind_end, range->end_reason, range->end,
+                    range->end_correlation);
+}
+
+/* Appends the notes of a file. Answers how many records were lost before the file begins. */
+static uint64_t append_notes(struct recorder *recorder, uint64_t from, uint64_t until)
+{
+    struct flight *flight = &recorder->flight;
+    struct recording *recording = &recorder->recording;
+    uint64_t held =
+        flight->notes.range_count < FLIGHT_RANGES ? flight->notes.range_count : FLIGHT_RANGES;
+    const uint64_t *before = counts_at(flight, from);
+
+    for (uint64_t i = flight->notes.range_count - held; i < flight->notes.range_count; i++)
+        append_range(recording->writer, &flight->notes.ranges[i % FLIGHT_RANGES], from, until);
+    quality_append_since(&recording->quality, before, &recording->dictionary, until);
+    return quality_dropped_of(before);
+}
+
+/* The settings in the header have the step's name. */
+static void compose_header(struct mp_buffer *header, const struct flight *flight,
+                           const struct flight_trigger *trigger, uint64_t from, uint64_t until)
+{
+    mp_buffer_append_text(header, flight->header);
+    mp_buffer_append_format(header,
+                            "flight_reason=%s\nflight_trigger_ns=%llu\nflight_from_ns=%llu\n"
+                            "flight_until_ns=%llu\n",
+                            trigger->reason, (unsigned long long)trigger->time,
+                            (unsigned long long)from, (unsigned long long)until);
+    if (trigger->step)
+        mp_buffer_append_format(
+            header, "flight_step_start_ns=%llu\nflight_step_ns=%llu\nflight_step_limit_ns=%llu\n",
+            (unsigned long long)trigger->step->begin,
+            (unsigned long long)(trigger->step->end - trigger->step->begin),
+            (unsigned long long)trigger->step->limit);
+    mp_buffer_append_byte(header, '\0');
+}
+
+/* Writes the whole trace to the open file. */
+static enum mp_status write_chunks(struct recorder *recorder, const char *header,
+                                   uint64_t lost_before, struct mp_error *error)
+{
+    uint64_t dropped = quality_dropped(&recorder->recording.quality) - lost_before;
+    struct mp_chunk_file file = {.fd = -1};
+    enum mp_status status = mp_chunk_file_begin(&file, recorder->output.fd, header, error);
+
+    if (status == MP_OK)
+        status = mp_chunk_ring_write(&recorder->flight.ring, &file, lost_before, error);
+    if (status == MP_OK)
+        status = mp_chunk_file_end(&file, dropped, error);
+    mp_chunk_file_free(&file);
+    return status;
+}
+
+/* Writes a file and gives it its name; on failure removes it. */
+static enum mp_status write_file(struct recorder *recorder, const char *header,
+                                 uint64_t lost_before, struct flight_path *path,
+                                 struct mp_error *error)
+{
+    MP_TRY(flight_file_begin(&recorder->output, error));
+    enum mp_status status = write_chunks(recorder, header, lost_before, error);
+    if (status == MP_OK)
+        status = flight_file_publish(&recorder->output, path->text, sizeof(path->text), error);
+    if (status != MP_OK)
+        flight_file_discard(&recorder->output);
+    return status;
+}
+
+/* Appends the notes and hands all pending rows to the ring. The ring may drop events to make room.
+ * Then the file begins later, so the notes are made again. */
+static enum mp_status settle_notes(struct recorder *recorder, uint64_t *from, uint64_t until,
+                                   uint64_t *lost_before)
+{
+    struct flight *flight = &recorder->flight;
+    enum mp_status status;
+
+    do {
+        mp_chunk_ring_drop_notes(&flight->ring);
+        *from = flight_time_from(flight);
+        *lost_before = append_notes(recorder, *from, until);
+        status = mp_writer_flush(recorder->recording.writer);
+    } while (status == MP_OK && *from != flight_time_from(flight));
+    return status;
+}
+
+enum mp_status flight_trace_write(struct recorder *recorder, const struct flight_trigger *trigger,
+                                  struct flight_path *path, struct mp_error *error)
+{
+    struct flight *flight = &recorder->flight;
+    struct mp_buffer header = {.limit = 0};
+    uint64_t until = flight_time_now(&flight->ring);
+    uint64_t from;
+    uint64_t lost_before;
+    enum mp_status status = settle_notes(recorder, &from, until, &lost_before);
+
+    compose_header(&header, flight, trigger, from, until);
+    if (status != MP_OK)
+        mp_error_set(error, status, "%s", recorder->recording.writer->failure.text);
+    else if (header.status != MP_OK)
+        status = mp_error_set(error, MP_ERR_MEMORY, "no memory for the header");
+    else
+        status = write_file(recorder, (const char *)header.data, lost_before, path, error);
+    mp_buffer_free(&header);
+    mp_chunk_ring_drop_notes(&flight->ring);
+    return status;
 }

@@ -2,7 +2,7 @@
  * one log line, leaves the recorder inert and answers success. It undoes what others could notice
  * (the subscription, the file). Memory that CUPTI may know of stays.
  */
-#include "record/process/inject.h"
+#include "record/process/lifecycle.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +29,6 @@
 #include "record/nvtx/nvtx.h"
 #include "record/process/ctl.h"
 #include "record/process/flight.h"
-#include "record/process/lifecycle.h"
 #include "record/process/range.h"
 #include "record/process/recorder.h"
 #include "record/process/signals.h"
@@ -492,7 +491,7 @@ static bool nvtx_is_wanted(struct recorder *recorder)
 }
 
 /* If NVTX comes before CUDA, its events wait for the recorder. They are taken outside of capture
- * ranges too: the ranges that are open where one begins belong to it (rows/carried.h). */
+ * ranges too: the ranges that are open where one begins belong to it (rows/nvtx_ranges.h). */
 static int take_over(unsigned version, void *get_export_table)
 {
     struct recorder *recorder = mp_recorder;

@@ -3,13 +3,11 @@
  */
 #include "record/process/lifecycle.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/process.h"
@@ -135,7 +133,7 @@ static void *last_flush_main(void *argument)
     atomic_store(&recorder->ending.flusher, mp_thread_id());
     stop_taking(recorder);
     if (has_records(recorder)) {
-        earlier_end(recorder);
+        earlier_end(&recorder->gpu);
         await_contexts(recorder);
         sampling_finish(&recorder->sampling);
         recorder->gpu.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);

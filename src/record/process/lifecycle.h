@@ -1,5 +1,5 @@
-/* How a recording ends: by exit(3) or quick_exit(3) on any thread, by a signal, or in a forked
- * child (inject.c).
+/* How a recording begins, and how it ends: by exit(3) or quick_exit(3) on any thread, by a signal,
+ * or in a forked child (inject.c).
  *
  *     finish:  FINISHING -> last flush (a thread of its own, 5 s) -> writer closes the file (5 s)
  *              -> INERT
@@ -24,6 +24,7 @@
 #ifndef MP_RECORD_PROCESS_LIFECYCLE_H
 #define MP_RECORD_PROCESS_LIFECYCLE_H
 
+#include <cupti.h>
 #include <stdbool.h>
 
 #include "base/status.h"
@@ -60,7 +61,7 @@ void lifecycle_closed(struct recorder *recorder);
 
 /* ---- The writer ----
  *
- * The writer thread: it owns the file and everything in recording.h. All signals are blocked in it.
+ * The thread that owns the file and everything in recording.h. All signals are blocked in it.
  *
  * Its rounds run when another thread hands something over, and every 100 ms at the latest. It has
  * CUPTI flushed every 100 ms, since CUPTI otherwise returns buffers only when they are full
@@ -76,7 +77,32 @@ struct recorder;
 /* Starts it; recorder->recording belongs to it from then on. */
 enum mp_status writer_thread_start(struct recorder *recorder);
 
-/* Starts the flusher (cupti/flush.h): flusher_thread.c. */
+/* Starts the flusher (cupti/flush.h). */
 enum mp_status flusher_start(struct recorder *recorder);
+
+/* ---- Entry points ----
+ *
+ * The four functions that libminiprof.so exports. Beside them only the tables of NCCL's plugin are
+ * visible (nccl/plugin.c, exports.map).
+ *
+ * All may be called any number of times, from any thread, in any order. They answer 1, "fine", even
+ * when recording is not possible: the application must not notice. NVTX gets the answer 0 where it
+ * is not recorded, which makes its calls as cheap as without a tool.
+ */
+
+#define MP_EXPORT __attribute__((visibility("default")))
+
+/* The driver calls this in cuInit: CUDA_INJECTION64_PATH. */
+MP_EXPORT int InitializeInjection(void);
+
+/* NVTX v2 and v3 call these at an instance's first NVTX call: NVTX_INJECTION64_PATH. */
+MP_EXPORT int InitializeInjectionNvtx(void *get_export_table);
+MP_EXPORT int InitializeInjectionNvtx2(void *get_export_table);
+MP_EXPORT int InitializeInjectionNvtxExtension(void *module_info);
+
+/* What CUPTI calls back. `userdata` is the recorder. Any thread of the application; does nothing
+ * unless RECORDING. */
+void CUPTIAPI callbacks_take(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                             const void *data);
 
 #endif

@@ -108,7 +108,7 @@ static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t rea
     range_settle(recorder);
     if (renews_clock(recorder, mp_clock_now()))
         range_leave(recorder, number, true);
-    earlier_begin(recorder);
+    earlier_begin(&recorder->gpu);
     if (!correlation)
         correlation = correlation_now(recorder);
     pthread_mutex_lock(&ranges->lock);
@@ -196,7 +196,7 @@ static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
                 contexts_current_becomes_idle(&recorder->gpu, mp_time_limit_ns(MP_TIME_RANGE_IDLE));
 
     if (closed)
-        atomic_store(&recorder->earlier.mixed,
+        atomic_store(&recorder->gpu.cuda.earlier.mixed,
                      !idle || contexts_count(&recorder->gpu.cuda.contexts) != 1);
     if (lingers(&recorder->ranges))
         return true;
@@ -215,7 +215,7 @@ static enum range_answer range_end(struct recorder *recorder, uint8_t reason, ui
     enum range_answer answer = may_end(recorder, reason, met);
     pthread_mutex_unlock(&ranges->lock);
     if (answer == RANGE_DONE)
-        earlier_end(recorder);
+        earlier_end(&recorder->gpu);
     if (!correlation && answer == RANGE_DONE)
         correlation = correlation_now(recorder);
     pthread_mutex_lock(&ranges->lock);
@@ -366,7 +366,7 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
     bool may = may_end_step(ranges, met, &phase);
     pthread_mutex_unlock(&ranges->lock);
     if (may && phase == MP_STEP_LAST) {
-        earlier_end(recorder);
+        earlier_end(&recorder->gpu);
         now = mp_clock_now();
         if (!correlation)
             correlation = correlation_now(recorder);
@@ -454,7 +454,7 @@ void range_give_up(struct recorder *recorder)
     ranges->open = false;
     ranges->posted = false;
     pthread_mutex_unlock(&ranges->lock);
-    earlier_end(recorder);
+    earlier_end(&recorder->gpu);
     if (news)
         range_leave(recorder, 0, false);
 }
@@ -590,7 +590,7 @@ void range_configure(struct recorder *recorder)
     recorder->gpu.core.wanted.lazy = mp_config_waits(config);
     ranges->max = ranges_wanted(&config->capture_end);
     pthread_mutex_init(&ranges->lock, NULL);
-    pthread_mutex_init(&recorder->earlier.lock, NULL);
+    pthread_mutex_init(&recorder->gpu.cuda.earlier.lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&ranges->changed, &attributes);

@@ -17,7 +17,6 @@
 #include "base/process.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
-#include "record/process/output.h"
 
 #include "base/poison.h"
 

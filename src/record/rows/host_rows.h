@@ -17,7 +17,7 @@
 
 #include "base/data/map.h"
 #include "record/core/call_log.h"
-#include "record/graphs/host_nodes.h"
+#include "record/graphs/origins.h"
 
 #define HOST_ROWS_LAUNCHES 4096u /* of graphs, whose functions have not all run */
 #define HOST_ROWS_RUNS     8192u /* of functions, whose launches have not come: two full logs */

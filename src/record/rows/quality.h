@@ -45,11 +45,10 @@
     Q(forced_exits, false)         /* the last flush took too long and was given up */             \
     Q(gpu_behind_ms,                                                                               \
       false) /* the largest lag of the GPU's records, if 5 s (cupti/launch_matching.h) */          \
-    Q(clock_renewals,                                                                              \
-      false) /* CUPTI got its clock again, not to get slower (cupti/clock_renewal.h) */            \
-    Q(device_graphs, false)       /* executable graphs that the device may launch by itself */     \
+    Q(clock_renewals, false) /* CUPTI got its clock again, not to get slower (cupti/activity.h) */ \
+    Q(device_graphs, false)  /* executable graphs that the device may launch by itself */          \
     Q(conditional_graphs, false)  /* executable graphs with conditional nodes */                   \
-    Q(device_launchers, false)    /* modules whose kernels launch kernels (cupti/device_code.h) */ \
+    Q(device_launchers, false)    /* modules whose kernels launch kernels (cupti/contexts.h) */    \
     Q(device_launches, false)     /* rows of what the device launched by itself */                 \
     Q(sample_overflows, false)    /* times that the GPU had no room for samples */                 \
     Q(profiled_kernels, false)    /* kernel rows with the times of the metrics' profiler */        \
@@ -113,7 +112,7 @@ void quality_append(struct quality *quality, struct dictionary *dictionary, uint
  *
  * What the writer notes instead of rows while the flight recorder keeps the trace in memory:
  * capture ranges and readings of the counters. Each file gets rows of those within its time
- * (process/flight_trace.c). The writer only.
+ * (process/flight_file.c). The writer only.
  */
 
 #define FLIGHT_RANGES 8192u /* capture ranges whose begin and end are remembered */

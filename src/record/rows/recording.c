@@ -3,8 +3,6 @@
  */
 #include "record/rows/recording.h"
 
-#include <string.h>
-
 #include "base/log.h"
 #include "base/settings/config.h"
 #include "record/core/clock.h"

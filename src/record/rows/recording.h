@@ -21,10 +21,9 @@
 #include "record/cupti/launch_matching.h"
 #include "record/names/payloads.h"
 #include "record/nccl/collectives.h"
-#include "record/rows/carried.h"
 #include "record/rows/decode.h"
 #include "record/rows/host_rows.h"
-#include "record/rows/paths.h"
+#include "record/rows/nvtx_ranges.h"
 #include "record/rows/quality.h"
 #include "record/rows/stack_rows.h"
 
@@ -50,7 +49,7 @@ struct recording {
     const _Atomic uint64_t *paths_lost;         /* nodes of graphs without room, seen by others */
     const _Atomic uint64_t *device_graphs;      /* graphs whose work may have no records: */
     const _Atomic uint64_t *conditional_graphs; /* graphs.h */
-    const _Atomic uint64_t *device_launchers;   /* modules, likewise: cupti/device_code.h */
+    const _Atomic uint64_t *device_launchers;   /* modules, likewise: cupti/contexts.h */
     bool paths_wanted; /* record the NVTX ranges in which nodes of graphs are made */
     struct paths paths;
     struct carried carried;
@@ -96,7 +95,7 @@ void recording_gather(struct recording *recording, int ms);
 /* Writes what was taken to the file, with the counters that have changed. */
 void recording_flush(struct recording *recording);
 
-/* Whether this recording makes CUPTI slower over time (cupti/clock_renewal.h). Not with metrics,
+/* Whether this recording makes CUPTI slower over time (cupti/activity.h). Not with metrics,
  * where each launch waits for its kernel. Any thread. */
 bool recording_slows_cupti(const struct recording *recording);
 

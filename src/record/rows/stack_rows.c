@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/data/storage.h"
-#include "record/stacks/python_layout.h"
+#include "record/stacks/python.h"
 #include "record/stacks/python_walk.h"
 
 #include "base/poison.h"

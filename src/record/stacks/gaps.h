@@ -11,7 +11,7 @@
  *
  * The handler may come anywhere: in malloc, in the driver, while a frame is made. So it allocates
  * nothing, takes no lock, and reads Python's memory only by the kernel's copy
- * (stacks/python_memory.h). What it has read waits in a ring of the thread for the writer. A walk
+ * (stacks/python.h). What it has read waits in a ring of the thread for the writer. A walk
  * that meets half a frame gives no stack.
  *
  * The kernel looks at such timers in its tick, which is 1 to 10 ms. So samples are at least as far

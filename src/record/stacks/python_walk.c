@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/data/hash.h"
+
 #include "base/poison.h"
 
 /* ---- An arena ----

@@ -13,9 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/data/hash.h"
 #include "record/stacks/python.h"
-#include "record/stacks/python_memory.h"
 #include "record/stacks/store.h"
 
 /* ---- The arena ----

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "base/data/hash.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "record/core/clock.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "record/stacks/python_layout.h"
+#include "record/stacks/python.h"
 
 #include "base/poison.h"
 

@@ -6,7 +6,6 @@
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "record/core/clock.h"
 #include "record/core/core.h"

@@ -6,7 +6,6 @@
 
 #include <miniprof/format.h>
 #include <miniprof/trace.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
  * After damage the cursor looks for the next such header and continues there. The bytes between are
  * counted, never guessed.
  */
-#include "base/data/hash.h"
 #include "base/data/storage.h"
 #include "base/io.h"
 #include "base/status.h"

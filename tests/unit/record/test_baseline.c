@@ -10,7 +10,7 @@
 #include "record/core/call_log.h"
 #include "record/core/clock.h"
 #include "record/process/baseline.h"
-#include "record/process/inject.h"
+#include "record/process/lifecycle.h"
 #include "record/process/recorder.h"
 
 #include "fake_context.h"

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/settings/config.h"
 #include "record/names/capture.h"
 
 #define FEW UINT64_C(5)

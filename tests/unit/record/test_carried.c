@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "record/names/dictionary.h"
-#include "record/rows/carried.h"
+#include "record/rows/nvtx_ranges.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 

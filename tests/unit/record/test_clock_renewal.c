@@ -1,5 +1,5 @@
 /* record/clock_renewal: when CUPTI is given its clock again, and when not. */
-#include "record/cupti/clock_renewal.h"
+#include "record/cupti/activity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/cupti/device_code.h"
+#include "record/cupti/contexts.h"
 
 #include "base/poison.h"
 

@@ -1,4 +1,4 @@
-/* host_rows.h, host_nodes.h: in which launch of which graph a host function ran. Threads hand their
+/* host_rows.h, origins.h: in which launch of which graph a host function ran. Threads hand their
  * news over in any order; what happened is known, as a world of our own made it happen. And records
  * of host functions that are not what the documentation says. */
 #include <setjmp.h>

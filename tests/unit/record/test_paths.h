@@ -1,5 +1,5 @@
-/* What the tests of paths.c share: events go in as the writer meets them, what the file says comes
- * out. */
+/* What the tests of nvtx_ranges.c share: events go in as the writer meets them, what the file says
+ * comes out. */
 #ifndef MP_RECORD_TEST_PATHS_H
 #define MP_RECORD_TEST_PATHS_H
 
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "record/names/dictionary.h"
-#include "record/rows/paths.h"
+#include "record/rows/nvtx_ranges.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 

@@ -20,10 +20,10 @@
 #include "base/log.h"
 #include "base/text/strings.h"
 #include "record/counters/plan.h"
-#include "record/counters/session.h"
+#include "record/counters/profiling.h"
 #include "record/cupti/subscriber.h"
 #include "record/graphs/edges.h"
-#include "record/process/inject.h"
+#include "record/process/lifecycle.h"
 #include "record/process/recorder.h"
 
 /* Driver functions by the numbers that the played CUPTI has for them. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/stacks/python_layout.h"
+#include "record/stacks/python.h"
 
 #define FIRST 10u
 
