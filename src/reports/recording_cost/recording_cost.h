@@ -1,10 +1,10 @@
 /* What recording costs: measured in steps that were not recorded, or else a rough estimate. No
  * other number follows from it: all times of all reports are as recorded (docs/recording-cost.md).
  *
- *     activities.c   what recording costs at each activity of the event graph
- *     host_speed.c   built-in costs on a host of another speed
- *     estimate.c     the run without these costs, solved as a what-if, and how much shorter it is
- *     studied.c      a trace, its iterations, and what recording them costs
+ *     baseline.c         steps with and without recording
+ *     activities.c       what recording costs at each activity of the event graph
+ *     recording_cost.c   the run without these costs, solved as a what-if, and how much shorter it
+ * is
  */
 #ifndef MP_REPORTS_RECORDING_COST_RECORDING_COST_H
 #define MP_REPORTS_RECORDING_COST_RECORDING_COST_H
@@ -15,6 +15,7 @@
 #include "reports/deps/deps.h"
 #include "reports/iterations/iterations.h"
 #include "reports/recording_cost/baseline.h"
+#include "reports/replay/replay.h"
 
 /* Where the cost is known from. */
 enum recording_cost_source {
@@ -73,5 +74,15 @@ enum mp_status studied_load(struct mp_trace *trace, const struct studied_options
                             struct studied *studied, struct mp_error *error);
 
 void studied_free(struct studied *studied);
+
+/* ---- Between the files ---- */
+
+/* What each activity cost, into `less`, whose arrays have deps->count items. MP_ERR_MEMORY. */
+enum mp_status recording_cost_by_activity(const struct deps *deps, const struct costs *costs,
+                                          struct deps_less *less);
+
+/* Built-in costs on a host of another speed: they are multiplied by what its launches take, divided
+ * by what they take on the host that the costs are of. MP_ERR_MEMORY. */
+enum mp_status recording_cost_scale_host(const struct deps *deps, struct costs *costs);
 
 #endif

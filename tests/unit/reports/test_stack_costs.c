@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "reports/recording_cost/build.h"
+#include "reports/recording_cost/recording_cost.h"
 #include "unit/deps/deps_fixture.h"
 
 #define STREAM 7
