@@ -3,6 +3,7 @@
  */
 #include "reports/live/live.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,175 @@
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
+
+void live_add(struct live_sum *sum, uint64_t ns)
+{
+    sum->count++;
+    sum->ns += ns;
+    sum->last_count++;
+    sum->last_ns += ns;
+}
+
+/* ---- How busy each device was ----
+ *
+ * Work comes table by table and stream by stream, so it is in order of time only in part. Therefore
+ * the stretches of an interval are kept and counted at its end. If there are too many, the older
+ * half is counted at once. Later stretches in that time are then taken as covered.
+ */
+
+#define MAX_STRETCHES 65536u
+
+static int compare_stretches(const void *left, const void *right)
+{
+    const struct live_stretch *a = left;
+    const struct live_stretch *b = right;
+
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* Counts the first `count` stretches in order of time, as far as they lie after the time that is
+ * already counted. */
+static void count_up(struct live_device *device, size_t count)
+{
+    if (device->count)
+        qsort(device->stretches, device->count, sizeof *device->stretches, compare_stretches);
+    for (size_t i = 0; i < count; i++) {
+        struct live_stretch stretch = device->stretches[i];
+
+        if (stretch.begin < device->until)
+            stretch.begin = device->until;
+        if (stretch.end <= stretch.begin)
+            continue;
+        device->busy += stretch.end - stretch.begin;
+        device->last_busy += stretch.end - stretch.begin;
+        device->until = stretch.end;
+    }
+    device->count -= count;
+    if (device->count)
+        memmove(device->stretches, device->stretches + count,
+                device->count * sizeof *device->stretches);
+}
+
+/* NULL: there are too many. */
+static struct live_device *reach_device(struct live *live, uint64_t ordinal)
+{
+    for (size_t i = 0; i < live->device_count; i++) {
+        if (live->devices[i].device == ordinal)
+            return &live->devices[i];
+    }
+    if (live->device_count == LIVE_MAX_DEVICES)
+        return NULL;
+    live->devices[live->device_count] = (struct live_device){.device = ordinal};
+    return &live->devices[live->device_count++];
+}
+
+static enum mp_status add_device_work(struct live *live, uint64_t stream, uint64_t begin,
+                                      uint64_t end)
+{
+    const struct definition_stream *defined = dense_at(&live->definitions.streams, stream);
+    struct live_device *device;
+    struct live_stretch *last;
+
+    if (!defined || !defined->defined)
+        return MP_OK;
+    device = reach_device(live, defined->device);
+    if (!device)
+        return MP_OK;
+    if (!device->stretches)
+        device->stretches = calloc(MAX_STRETCHES, sizeof *device->stretches);
+    if (!device->stretches)
+        return MP_ERR_MEMORY;
+    last = device->count ? &device->stretches[device->count - 1] : NULL;
+    if (last && begin >= last->begin && begin <= last->end) {
+        if (end > last->end)
+            last->end = end;
+        return MP_OK;
+    }
+    if (device->count == MAX_STRETCHES)
+        count_up(device, MAX_STRETCHES / 2);
+    device->stretches[device->count++] = (struct live_stretch){begin, end};
+    return MP_OK;
+}
+
+static void devices_tick(struct live *live)
+{
+    for (size_t i = 0; i < live->device_count; i++)
+        count_up(&live->devices[i], live->devices[i].count);
+}
+
+/* ---- Sampled counters: the mean of the samples that came in the last interval ---- */
+
+static enum mp_status take_counters(void *context, const struct mp_batch *batch)
+{
+    const struct mp_counter_columns counters = mp_counter_columns(batch->columns);
+    struct live *live = context;
+
+    if (!live->counters)
+        live->counters = calloc(LIVE_MAX_COUNTERS, sizeof *live->counters);
+    if (!live->counters)
+        return MP_ERR_MEMORY;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t id = counters.id[row], unit = counters.unit[row], step = counters.step[row];
+        struct live_counter *counter = &live->counters[id % LIVE_MAX_COUNTERS];
+
+        if (id >= LIVE_MAX_COUNTERS)
+            continue;
+        *counter = (struct live_counter){
+            .device = counters.device[row],
+            .name = counters.name[row],
+            .unit = unit <= METRIC_UNIT_CELSIUS ? (enum metric_unit)unit : METRIC_UNIT_NONE,
+            .mean = (double)NAN};
+        memcpy(&counter->step, &step, sizeof step);
+        if (counters.source[row])
+            reach_device(live, counter->device);
+    }
+    return MP_OK;
+}
+
+static enum mp_status take_samples(void *context, const struct mp_batch *batch)
+{
+    const struct mp_sample_columns sample = mp_sample_columns(batch->columns);
+    struct live *live = context;
+
+    for (uint32_t row = 0; row < batch->rows && live->counters; row++) {
+        uint64_t id = sample.counter[row];
+        double length = (double)sample.length[row], value;
+
+        if (id >= LIVE_MAX_COUNTERS || !live->counters[id].name)
+            continue;
+        value = sampled_unpack(sample.value[row], live->counters[id].step);
+        if (!isfinite(value))
+            continue;
+        live->counters[id].sum += value * length;
+        live->counters[id].time += length;
+    }
+    return MP_OK;
+}
+
+static void counters_tick(struct live *live)
+{
+    for (size_t i = 0; i < LIVE_MAX_COUNTERS && live->counters; i++) {
+        struct live_counter *counter = &live->counters[i];
+
+        if (counter->time > 0)
+            counter->mean = counter->sum / counter->time;
+        counter->sum = counter->time = 0;
+    }
+}
+
+const struct live_counter *live_next_counter(const struct live *live, uint64_t device,
+                                             size_t *position)
+{
+    while (live->counters && *position < LIVE_MAX_COUNTERS) {
+        const struct live_counter *counter = &live->counters[(*position)++];
+
+        if (counter->name && counter->device == device && isfinite(counter->mean))
+            return counter;
+    }
+    return NULL;
+}
+
+/* ---- Begin and end ---- */
 
 enum mp_status live_init(struct live *live, const struct mp_trace *trace,
                          const struct live_options *options)
@@ -129,10 +299,10 @@ static bool take_times(struct live *live, uint64_t begin, uint64_t duration)
 }
 
 /* Work on a device. */
-static enum mp_status live_note_work(struct live *live, uint64_t stream, uint64_t begin,
-                                     uint64_t ns, uint64_t correlation)
+static enum mp_status add_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t ns,
+                               uint64_t correlation)
 {
-    MP_TRY(live_device_work(live, stream, begin, begin + ns));
+    MP_TRY(add_device_work(live, stream, begin, begin + ns));
     return live_take_work(live, correlation, ns);
 }
 
@@ -145,7 +315,7 @@ static enum mp_status take_kernel(void *context, const struct mp_batch *batch, u
     if (!take_times(live, kernel.start[row], ns))
         return MP_OK;
     MP_TRY(add_kernel(live, kernel.shape[row], ns));
-    return live_note_work(live, kernel.stream[row], kernel.start[row], ns, kernel.correlation[row]);
+    return add_work(live, kernel.stream[row], kernel.start[row], ns, kernel.correlation[row]);
 }
 
 static enum live_direction direction_of(uint64_t kind)
@@ -175,8 +345,8 @@ static enum mp_status take_copy(void *context, const struct mp_batch *batch, uin
     copies->last_count += count;
     copies->bytes += copy.bytes[row];
     copies->last_bytes += copy.bytes[row];
-    return live_note_work(live, copy.stream[row], copy.start[row], copy.duration[row],
-                          copy.correlation[row]);
+    return add_work(live, copy.stream[row], copy.start[row], copy.duration[row],
+                    copy.correlation[row]);
 }
 
 static enum mp_status take_set(void *context, const struct mp_batch *batch, uint32_t row)
@@ -186,8 +356,7 @@ static enum mp_status take_set(void *context, const struct mp_batch *batch, uint
 
     if (!take_times(live, set.start[row], set.duration[row]))
         return MP_OK;
-    return live_note_work(live, set.stream[row], set.start[row], set.duration[row],
-                          set.correlation[row]);
+    return add_work(live, set.stream[row], set.start[row], set.duration[row], set.correlation[row]);
 }
 
 static enum mp_status take_graph(void *context, const struct mp_batch *batch, uint32_t row)
@@ -197,8 +366,8 @@ static enum mp_status take_graph(void *context, const struct mp_batch *batch, ui
 
     if (!take_times(live, graph.start[row], graph.duration[row]))
         return MP_OK;
-    return live_note_work(live, graph.stream[row], graph.start[row], graph.duration[row],
-                          graph.correlation[row]);
+    return add_work(live, graph.stream[row], graph.start[row], graph.duration[row],
+                    graph.correlation[row]);
 }
 
 /* By the times of their chunks, calls and NVTX events say how far the program has got. */
@@ -220,17 +389,6 @@ static enum mp_status take_nvtx(void *live, const struct mp_batch *batch)
     take_host_times(live, batch);
     MP_TRY(live_take_nvtx(live, batch));
     live_layers_settle(live);
-    return MP_OK;
-}
-
-static enum mp_status take_counters(void *live, const struct mp_batch *batch)
-{
-    return live_take_counters(live, batch);
-}
-
-static enum mp_status take_samples(void *live, const struct mp_batch *batch)
-{
-    live_take_samples(live, batch);
     return MP_OK;
 }
 
@@ -299,8 +457,8 @@ static uint64_t length_of_interval(const struct live *live, uint64_t wall)
 void live_tick(struct live *live, const struct mp_trace *trace, const struct mp_cursor *cursor,
                uint64_t wall, bool last)
 {
-    live_devices_tick(live);
-    live_counters_tick(live);
+    devices_tick(live);
+    counters_tick(live);
     live_layers_tick(live, last);
     live->interval_ns = length_of_interval(live, wall);
     live->span_ns = live->horizon - live->first_time;

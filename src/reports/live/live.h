@@ -187,7 +187,7 @@ const struct live_step *live_iteration(const struct live *live);
 const struct live_counter *live_next_counter(const struct live *live, uint64_t device,
                                              size_t *position);
 
-/* ---- Between live.c, layers.c, devices.c and counters.c ---- */
+/* ---- Between live.c and layers.c ---- */
 
 void live_add(struct live_sum *sum, uint64_t ns);
 
@@ -199,15 +199,5 @@ enum mp_status live_take_work(struct live *live, uint64_t correlation, uint64_t 
 /* Called after NVTX events have come; does nothing while they are few. */
 void live_layers_settle(struct live *live);
 void live_layers_tick(struct live *live, bool last);
-
-enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t end);
-void live_devices_tick(struct live *live);
-
-/* NULL: there are too many. */
-struct live_device *live_device_reach(struct live *live, uint64_t ordinal);
-
-enum mp_status live_take_counters(struct live *live, const struct mp_batch *batch);
-void live_take_samples(struct live *live, const struct mp_batch *batch);
-void live_counters_tick(struct live *live);
 
 #endif
