@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/data/storage.h"
+#include "profile/activity.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
 
@@ -349,25 +350,17 @@ static enum mp_status take_copy(void *context, const struct mp_batch *batch, uin
                     copy.correlation[row]);
 }
 
-static enum mp_status take_set(void *context, const struct mp_batch *batch, uint32_t row)
+/* Sets, and graph launches as a whole (MINIPROF_CUDA_GRAPH=graph), which keep their device busy. */
+static enum mp_status take_other_work(void *context, const struct mp_batch *batch, uint32_t row)
 {
-    struct live *live = context;
-    const struct mp_set_columns set = mp_set_columns(batch->columns);
+    const struct activity_table *table = activity_of(batch->table->id);
+    uint64_t start = activity_value(batch->columns, table->start, row);
+    uint64_t duration = activity_value(batch->columns, table->duration, row);
 
-    if (!take_times(live, set.start[row], set.duration[row]))
+    if (!take_times(context, start, duration))
         return MP_OK;
-    return add_work(live, set.stream[row], set.start[row], set.duration[row], set.correlation[row]);
-}
-
-static enum mp_status take_graph(void *context, const struct mp_batch *batch, uint32_t row)
-{
-    struct live *live = context;
-    const struct mp_graph_columns graph = mp_graph_columns(batch->columns);
-
-    if (!take_times(live, graph.start[row], graph.duration[row]))
-        return MP_OK;
-    return add_work(live, graph.stream[row], graph.start[row], graph.duration[row],
-                    graph.correlation[row]);
+    return add_work(context, activity_value(batch->columns, table->stream, row), start, duration,
+                    activity_value(batch->columns, table->correlation, row));
 }
 
 /* By the times of their chunks, calls and NVTX events say how far the program has got. */
@@ -392,14 +385,14 @@ static enum mp_status take_nvtx(void *live, const struct mp_batch *batch)
     return MP_OK;
 }
 
-/* A graph launch as a whole (MINIPROF_CUDA_GRAPH=graph) keeps its device busy. */
 static const struct reading_table tables[] = {
     {MP_TABLE_kernel, MP_MASK(kernel, stream, shape, start, duration, correlation),
      .take_row = take_kernel},
     {MP_TABLE_copy, MP_MASK(copy, stream, kind, bytes, start, duration, correlation, count),
      .take_row = take_copy},
-    {MP_TABLE_set, MP_MASK(set, stream, start, duration, correlation), .take_row = take_set},
-    {MP_TABLE_graph, MP_MASK(graph, stream, start, duration, correlation), .take_row = take_graph},
+    {MP_TABLE_set, MP_MASK(set, stream, start, duration, correlation), .take_row = take_other_work},
+    {MP_TABLE_graph, MP_MASK(graph, stream, start, duration, correlation),
+     .take_row = take_other_work},
     {MP_TABLE_call, MP_MASK(call, thread, start, correlation), .take = take_calls},
     {MP_TABLE_nvtx, NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time), .take = take_nvtx},
     {MP_TABLE_counter, MP_ALL_COLUMNS, .take = take_counters},
