@@ -93,17 +93,10 @@ static enum mp_status report_counters(void *context, struct mp_trace *trace, boo
 /* What the text of --by stands for; false after a complaint. */
 static bool parse_by(const char *text, enum counters_by *by)
 {
-    static const char *const names[] = {[COUNTERS_BY_KERNEL] = "kernel",
-                                        [COUNTERS_BY_LAYER] = "layer",
-                                        [COUNTERS_BY_ITERATION] = "iteration",
-                                        [COUNTERS_BY_IDLE] = "idle"};
-
-    *by = COUNTERS_BY_KERNEL;
-    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++) {
-        *by = (enum counters_by)i;
-        if (mp_text_equal(text, names[i]))
+    for (*by = COUNTERS_BY_KERNEL; text && *by <= COUNTERS_BY_IDLE; ++*by)
+        if (mp_text_equal(text, counters_by_name(*by)))
             return true;
-    }
+    *by = COUNTERS_BY_KERNEL;
     if (text)
         complain(set.command, "--by takes kernel, layer, iteration or idle, not '%s'", text);
     return !text;

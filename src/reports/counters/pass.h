@@ -3,7 +3,11 @@
 #ifndef MP_REPORTS_COUNTERS_PASS_H
 #define MP_REPORTS_COUNTERS_PASS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/data/map.h"
+#include "base/status.h"
 #include "profile/ranges.h"
 #include "reports/counters/counters.h"
 
@@ -64,8 +68,6 @@ enum mp_status counters_read_layers(struct counters_pass *pass, struct mp_trace 
 enum mp_status counters_group(struct counters_pass *pass, uint64_t key, const char *name,
                               uint32_t *group);
 
-enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, uint64_t start,
-                                  uint64_t duration, uint32_t group);
 enum mp_status counters_add_device_piece(struct counters_pass *pass, uint32_t device,
                                          uint64_t start, uint64_t duration, uint32_t group);
 
@@ -82,40 +84,8 @@ bool counters_is_first_of_device(const struct counters_pass *pass, size_t set);
 /* The first sample that ends after `time`. */
 size_t counters_first_after(const struct sample_set *set, uint64_t time);
 
-/* Sums up to each sample of a set, so that the mean over any time takes two look-ups. Both columns
- * are the caller's to free, also after a failure. */
-struct sums_up_to {
-    const struct sample_set *set;
-    double *values; /* value times ns */
-    double *times;  /* ns that have a value */
-};
-
-/* False: no memory. */
-bool counters_sum_up_to(const struct counters_pass *pass, const struct sample_set *set,
-                        size_t place, struct sums_up_to *sums);
-
-/* Not a number: less than half of the time has values. */
-double counters_mean_over(const struct sums_up_to *sums, uint64_t from, uint64_t until);
-
-/* How values of work at one time are one value. */
-enum counters_mixing {
-    COUNTERS_ADD_UP, /* by addition */
-    COUNTERS_MEAN,   /* they have a mean, by time: clocks, power, whether anything ran */
-    COUNTERS_MIXINGS
-};
-
-enum counters_mixing counters_mixing_of(const struct counters_counter *counter);
-
 /* Makes the groups of all devices and their cells. MP_OK or MP_ERR_MEMORY. */
 enum mp_status counters_attribute(struct counters_pass *pass);
-
-/* The mean of a counter while the group ran; not a number: unknown. */
-double counters_mean_of(const struct counters_result *result, const struct counters_group *group,
-                        enum counters_telling which);
-
-/* The half width of its 95 % confidence. */
-double counters_error_of(const struct counters_result *result, const struct counters_group *group,
-                         enum counters_telling which);
 
 /* `values` are such means; `name` is that of a kernel or NULL. */
 enum counters_class counters_class_of(const struct counters_result *result, const double *values,
@@ -130,5 +100,40 @@ double counters_value(const struct counters_pass *pass, const struct sample_set 
 
 /* Percentiles of `count` values, which are sorted. */
 void counters_percentiles(double *values, size_t count, struct counters_cell *cell);
+
+/* ---- The work of one device, while its counters are attributed to it ---- */
+
+/* How much time one piece would have had up to each moment, had it run since the first one. */
+struct crowd {
+    uint64_t *times; /* begins and ends of all pieces, in order */
+    double *parts;   /* ns */
+    size_t count;
+};
+
+/* Of pieces that stand by their begins. MP_OK or MP_ERR_MEMORY; crowd_free may follow in any case.
+ */
+enum mp_status crowd_build(struct crowd *crowd, const struct work_piece *pieces, size_t count);
+
+/* The ns that a piece has of the time between two moments at which it runs: half where another one
+ * runs beside it. The parts of all pieces add up to the time in which anything runs. */
+double crowd_part(const struct crowd *crowd, uint64_t from, uint64_t to);
+
+void crowd_free(struct crowd *crowd);
+
+struct device_work {
+    struct counters_pass *pass;
+    uint32_t device;
+    struct work_piece *pieces; /* by begin */
+    size_t piece_count;
+    struct crowd crowd; /* of the pieces */
+    uint32_t *local;    /* by group of the pass: group of the device */
+    size_t groups;      /* of the device */
+    size_t first;       /* in the result */
+    size_t width;       /* counters of the device */
+};
+
+/* Adds the device's groups to the result, with cells of which nothing is known, and fills in
+ * `local`, which is the caller's to free. MP_OK or MP_ERR_MEMORY. */
+enum mp_status device_work_group(struct device_work *work);
 
 #endif

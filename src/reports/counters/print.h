@@ -11,22 +11,11 @@
 void print_counters(const struct report_out *out, const struct mp_trace *trace,
                     const struct counters_result *result, const struct counters_options *options);
 
-/* "CUPTI", "NVML GPM"; "percent", "bytes_per_second". */
+/* The text of --by; "CUPTI", "NVML GPM"; "percent", "bytes_per_second". */
+const char *counters_by_name(enum counters_by by);
 const char *counters_source_name(enum sampled_by by);
 const char *counters_unit_name(enum metric_unit unit);
 
 /* ---- The two tables, of whole devices and of work ---- */
-
-/* One device's counters; UINT64_MAX: of all devices, with a column that says which. */
-void counters_print_devices(const struct report_out *out, struct json_writer *json,
-                            const struct counters_result *result, uint64_t device);
-
-/* What ran on one device: in text a row for each group with its most telling counters, otherwise a
- * row for each group and counter. */
-void counters_print_work(const struct report_out *out, struct json_writer *json,
-                         const struct counters_result *result, uint64_t device,
-                         enum counters_by by);
-
-const char *counters_device_name(const struct counters_result *result, uint64_t device);
 
 #endif

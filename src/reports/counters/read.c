@@ -1,4 +1,6 @@
-/* Reads the samples of a trace, and the work of its devices by the names of kernels and copies. */
+/* Reads the samples of a trace, and the work of its devices: by the names of kernels and copies, or
+ * by the layers that launched it.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,11 +8,10 @@
 #include "profile/activity.h"
 #include "profile/reading.h"
 #include "reports/counters/pass.h"
+#include "reports/layers/layers.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
-
-enum { KEY_KERNEL = 1, KEY_COPY, KEY_SET, KEY_GRAPH };
 
 /* ---- Counters ---- */
 
@@ -171,8 +172,8 @@ enum mp_status counters_add_device_piece(struct counters_pass *pass, uint32_t de
     return MP_OK;
 }
 
-enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, uint64_t start,
-                                  uint64_t duration, uint32_t group)
+static enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream,
+                                         uint64_t start, uint64_t duration, uint32_t group)
 {
     const struct definition_stream *found = dense_at(&pass->result->definitions.streams, stream);
     uint32_t device = found && found->defined ? (uint32_t)found->device : 0;
@@ -180,105 +181,49 @@ enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, u
     return counters_add_device_piece(pass, device, start, duration, group);
 }
 
-/* The group of a kernel's name: two launch shapes of one kernel are one group. */
-static enum mp_status kernel_group(struct counters_pass *pass, uint64_t shape, uint32_t *group)
+/* The group of a name: two launch shapes of one kernel are one group, and so are all sets. */
+static enum mp_status group_of(struct counters_pass *pass, const struct activity_table *table,
+                               uint64_t id, uint32_t *group)
 {
     struct definitions *definitions = &pass->result->definitions;
-    const struct definition_shape *found = dense_at(&definitions->shapes, shape);
-    uint64_t name = found && found->defined ? found->kernel : 0;
-    const char *text = definitions_kernel(definitions, shape, pass->options->style);
+    const bool is_kernel = table == &activity_tables[ACTIVITY_KERNEL];
+    const struct definition_shape *shape = is_kernel ? dense_at(&definitions->shapes, id) : NULL;
+    uint64_t key = !is_kernel ? id : shape && shape->defined ? shape->kernel : 0;
+    char buffer[NAMES_BYTES];
+    const char *name;
 
-    return counters_group(pass, KEY_KERNEL | name << 3, text ? text : ACTIVITY_UNNAMED_KERNEL,
-                          group);
-}
-
-/* Whether the work counts; what ran beside it still does in the samples. */
-static bool is_wanted(const struct counters_pass *pass, uint64_t correlation, uint64_t start)
-{
-    return !pass->range || range_has_work(pass->range, correlation, start);
-}
-
-static enum mp_status take_kernels(void *context, const struct mp_batch *batch)
-{
-    struct counters_pass *pass = context;
-    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
-
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint32_t group;
-
-        if (!is_wanted(pass, kernel.correlation[row], kernel.start[row]))
-            continue;
-        MP_TRY(kernel_group(pass, kernel.shape[row], &group));
-        MP_TRY(counters_add_piece(pass, kernel.stream[row], kernel.start[row], kernel.duration[row],
-                                  group));
-    }
-    return MP_OK;
-}
-
-/* The group of a text that is no string of the trace. */
-static enum mp_status text_group(struct counters_pass *pass, uint64_t key, const char *text,
-                                 uint32_t *group)
-{
-    const char *kept;
-
+    key = (uint64_t)(table - activity_tables + 1) | key << 3;
     *group = mp_map_get(&pass->by_name, key);
     if (*group != MP_MAP_ABSENT)
         return MP_OK;
-    kept = mp_arena_copy(&pass->result->names, text, strlen(text));
-    return kept ? counters_group(pass, key, kept, group) : MP_ERR_MEMORY;
+    name = table->name(definitions, pass->options->style, id, buffer);
+    if (name == buffer) { /* no string of the trace */
+        name = mp_arena_copy(&pass->result->names, buffer, strlen(buffer));
+        if (!name)
+            return MP_ERR_MEMORY;
+    }
+    return counters_group(pass, key, name ? name : table->unnamed, group);
 }
 
-static enum mp_status take_copies(void *context, const struct mp_batch *batch)
+/* Work of other capture ranges is none, although it is in the samples beside which it ran. */
+static enum mp_status take_work(void *context, const struct mp_batch *batch)
 {
     struct counters_pass *pass = context;
-    const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
-    char text[NAMES_BYTES];
+    const struct activity_table *table = activity_of(batch->table->id);
+    const uint64_t *starts = activity_column(batch->columns, table->start);
+    const uint64_t *durations = activity_column(batch->columns, table->duration);
+    const uint64_t *correlations = activity_column(batch->columns, table->correlation);
+    const uint64_t *streams = activity_column(batch->columns, table->stream);
+    const uint64_t *ids = activity_column(batch->columns, table->id);
 
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t kind = copy.kind[row];
         uint32_t group;
 
-        if (!is_wanted(pass, copy.correlation[row], copy.start[row]))
+        if (pass->range && !range_has_work(pass->range, correlations[row], starts[row]))
             continue;
-        MP_TRY(text_group(pass, KEY_COPY | kind << 3, names_copy(kind, text, sizeof text), &group));
         MP_TRY(
-            counters_add_piece(pass, copy.stream[row], copy.start[row], copy.duration[row], group));
-    }
-    return MP_OK;
-}
-
-static enum mp_status take_sets(void *context, const struct mp_batch *batch)
-{
-    struct counters_pass *pass = context;
-    const struct mp_set_columns set = mp_set_columns(batch->columns);
-
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint32_t group;
-
-        if (!is_wanted(pass, set.correlation[row], set.start[row]))
-            continue;
-        MP_TRY(counters_group(pass, KEY_SET, ACTIVITY_SET_NAME, &group));
-        MP_TRY(counters_add_piece(pass, set.stream[row], set.start[row], set.duration[row], group));
-    }
-    return MP_OK;
-}
-
-static enum mp_status take_graphs(void *context, const struct mp_batch *batch)
-{
-    struct counters_pass *pass = context;
-    const struct mp_graph_columns graphs = mp_graph_columns(batch->columns);
-    char text[NAMES_BYTES];
-
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t graph = graphs.graph[row];
-        uint32_t group;
-
-        if (!is_wanted(pass, graphs.correlation[row], graphs.start[row]))
-            continue;
-        MP_TRY(text_group(pass, KEY_GRAPH | graph << 3, names_graph(graph, text, sizeof text),
-                          &group));
-        MP_TRY(counters_add_piece(pass, graphs.stream[row], graphs.start[row], graphs.duration[row],
-                                  group));
+            group_of(pass, table, table == &activity_tables[ACTIVITY_SET] ? 0 : ids[row], &group));
+        MP_TRY(counters_add_piece(pass, streams[row], starts[row], durations[row], group));
     }
     return MP_OK;
 }
@@ -294,13 +239,13 @@ enum mp_status counters_read(struct counters_pass *pass, struct mp_trace *trace,
         {MP_TABLE_counter, MP_ALL_COLUMNS, .take_row = take_counter},
         {MP_TABLE_sample, MP_ALL_COLUMNS, .take_row = take_sample},
         {MP_TABLE_kernel, work ? MP_MASK(kernel, stream, shape, start, duration, correlation) : 0,
-         .take = take_kernels},
+         .take = take_work},
         {MP_TABLE_copy, work ? MP_MASK(copy, stream, kind, start, duration, correlation) : 0,
-         .take = take_copies},
+         .take = take_work},
         {MP_TABLE_set, work ? MP_MASK(set, stream, start, duration, correlation) : 0,
-         .take = take_sets},
+         .take = take_work},
         {MP_TABLE_graph, work ? MP_MASK(graph, stream, graph, start, duration, correlation) : 0,
-         .take = take_graphs},
+         .take = take_work},
     };
     const struct reading reading = {
         .trace = trace,
@@ -312,4 +257,56 @@ enum mp_status counters_read(struct counters_pass *pass, struct mp_trace *trace,
     };
 
     return reading_run(&reading, error);
+}
+
+/* ---- The work of layers, by the innermost range of each launch ---- */
+
+static enum mp_status take_layer_work(void *context, const struct layer_tree *tree,
+                                      const struct layer_activity *activity)
+{
+    struct counters_pass *pass = context;
+    uint32_t group;
+
+    (void)tree;
+    MP_TRY(counters_group(pass, activity->node, NULL, &group));
+    return counters_add_piece(pass, activity->stream, activity->start, activity->duration, group);
+}
+
+/* Paths of the layers that have work, once all layers are known. */
+static enum mp_status name_layers(struct counters_pass *pass, const struct layers_result *layers)
+{
+    struct mp_buffer text = {0};
+    enum mp_status status = MP_OK;
+
+    for (size_t i = 0; i < layers->count && status == MP_OK; i++) {
+        uint32_t group = mp_map_get(&pass->by_name, layers->layers[i].node);
+
+        if (group == MP_MAP_ABSENT)
+            continue;
+        mp_buffer_clear(&text);
+        layers_put_path(&text, layers, (uint32_t)i);
+        pass->names[group] = mp_arena_copy(&pass->result->names, text.data, text.size);
+        status = text.status ? text.status : pass->names[group] ? MP_OK : MP_ERR_MEMORY;
+    }
+    mp_buffer_free(&text);
+    return status;
+}
+
+enum mp_status counters_read_layers(struct counters_pass *pass, struct mp_trace *trace,
+                                    struct mp_error *error)
+{
+    const struct layers_options *as = pass->options->as;
+    const struct layers_options options = {.range = pass->options->range,
+                                           .style = pass->options->style,
+                                           .domain = as ? as->domain : NULL,
+                                           .merge_numbers = as && as->merge_numbers,
+                                           .each = take_layer_work,
+                                           .context = pass};
+    struct layers_result layers;
+    enum mp_status status;
+
+    MP_TRY(layers_build(trace, &options, &layers, error));
+    status = name_layers(pass, &layers);
+    layers_free(&layers);
+    return status ? mp_error_set(error, status, "out of memory") : MP_OK;
 }
