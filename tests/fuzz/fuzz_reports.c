@@ -8,7 +8,6 @@
 #include "reports/counters/counters.h"
 #include "reports/layers/layers.h"
 #include "reports/live/live.h"
-#include "reports/memory/allocations.h"
 #include "reports/memory/memory.h"
 #include "reports/nvtx/result.h"
 #include "reports/summary/summary.h"

@@ -1,7 +1,7 @@
 /* Adds up what was allocated and freed, by kind of memory and device: the counts that nvprof's
  * report has.
  */
-#include "reports/memory/allocations.h"
+#include "reports/memory/memory.h"
 
 #include <stdlib.h>
 

@@ -4,11 +4,124 @@
 #include "reports/memory/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/data/map.h"
 #include "base/data/storage.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
+
+/* ---- Who allocated ----
+ *
+ * The function and the NVTX range of a site, by which the tables group allocations.
+ */
+
+bool memory_can_be_freed(uint64_t kind)
+{
+    return kind != MP_memory_kind_device_static && kind != MP_memory_kind_managed_static;
+}
+
+struct memory_source memory_source_of(const struct memory *memory, const struct memory_site *site)
+{
+    const struct definitions *definitions = &memory->definitions;
+    struct memory_source source = {.function = definitions_function(definitions, site->function)};
+
+    if (!site->in_range)
+        return source;
+    source.domain = definitions_text(definitions, site->domain);
+    source.range = definitions_text(definitions, site->range);
+    if (!source.range)
+        source.range = "<unnamed>";
+    return source;
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+    if (!a || !b)
+        return !b - !a;
+    return strcmp(a, b);
+}
+
+int memory_compare_sources(const struct memory_source *a, const struct memory_source *b)
+{
+    int order = compare_texts(a->function, b->function);
+
+    if (!order)
+        order = compare_texts(a->range, b->range);
+    return order ? order : compare_texts(a->domain, b->domain);
+}
+
+/* ---- What was never freed, by place and size ---- */
+
+/* Allocations that count as one row; compared as bytes. */
+struct key {
+    uint64_t size;
+    uint64_t function;
+    uint64_t domain;
+    uint64_t range;
+    uint64_t in_range;
+};
+
+static enum mp_status take_kept(struct memory *memory, const struct memory_event *event,
+                                struct mp_intern *keys, size_t *capacity)
+{
+    const struct memory_site *site = &memory->events.sites[event->site];
+    const struct key key = {event->bytes, site->function, site->domain, site->range,
+                            site->in_range};
+    uint32_t id = mp_intern_add(keys, &key, sizeof key);
+    struct memory_kept *kept;
+
+    if (!id)
+        return MP_ERR_MEMORY;
+    if (id > memory->kept_groups) {
+        MP_TRY(mp_reserve((void **)&memory->kept, memory->kept_groups, capacity, sizeof *kept));
+        memory->kept[memory->kept_groups++] =
+            (struct memory_kept){.source = memory_source_of(memory, site), .size = event->bytes};
+    }
+    kept = &memory->kept[id - 1];
+    kept->count++;
+    kept->bytes += event->bytes;
+    memory->kept_count++;
+    memory->kept_bytes += event->bytes;
+    return MP_OK;
+}
+
+/* Most bytes first, then the larger ones, then by name, so that the order is always the same. */
+static int compare_kept(const void *left, const void *right)
+{
+    const struct memory_kept *a = left;
+    const struct memory_kept *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    if (a->size != b->size)
+        return a->size > b->size ? -1 : 1;
+    return memory_compare_sources(&a->source, &b->source);
+}
+
+/* What is alive at the end of a replay. */
+static enum mp_status memory_add_kept(struct memory *memory, const struct memory_replay *replay,
+                                      size_t top)
+{
+    const struct memory_events *events = &memory->events;
+    struct mp_intern keys = {.count = 0};
+    enum mp_status status = MP_OK;
+    size_t capacity = 0;
+
+    for (size_t i = 0; i < events->count && !status; i++) {
+        const struct memory_event *event = &events->items[i];
+
+        if (memory_replay_is_alive(replay, i) &&
+            memory_can_be_freed(memory_place_of(events, event)->kind))
+            status = take_kept(memory, event, &keys, &capacity);
+    }
+    mp_intern_free(&keys);
+    if (memory->kept)
+        qsort(memory->kept, memory->kept_groups, sizeof *memory->kept, compare_kept);
+    memory->kept_shown = top < memory->kept_groups ? top : memory->kept_groups;
+    return status;
+}
 
 /* ---- Devices and pools ---- */
 
@@ -29,7 +142,7 @@ static enum mp_status reach_device(struct memory *memory, uint64_t ordinal, size
     return MP_OK;
 }
 
-static int memory_compare_devices(const void *left, const void *right)
+static int compare_devices(const void *left, const void *right)
 {
     const struct memory_device *a = left;
     const struct memory_device *b = right;
@@ -45,8 +158,7 @@ static enum mp_status add_devices(struct memory *memory)
     for (size_t i = 0; i < memory->kind_count; i++)
         MP_TRY(reach_device(memory, memory->kinds[i].device, &capacity));
     if (memory->devices)
-        qsort(memory->devices, memory->device_count, sizeof *memory->devices,
-              memory_compare_devices);
+        qsort(memory->devices, memory->device_count, sizeof *memory->devices, compare_devices);
     memory->pools = calloc(memory->events.pool_count + 1, sizeof *memory->pools);
     if (!memory->pools)
         return MP_ERR_MEMORY;

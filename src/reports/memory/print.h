@@ -1,5 +1,6 @@
 /* What reports/memory/memory.h finds, as text, CSV and JSON. Times count from the first row of
- * memory, calls or NVTX ranges in the trace, or in the capture range. */
+ * memory, calls or NVTX ranges in the trace, or in the capture range.
+ */
 #ifndef MP_REPORTS_MEMORY_PRINT_H
 #define MP_REPORTS_MEMORY_PRINT_H
 

@@ -1,11 +1,11 @@
 /* The tables of the memory report: columns and rows. Sections of text and JSON share them. The `of`
  * of a table is its struct memory_table.
  */
-#include "reports/memory/print.h"
-
 #include <inttypes.h>
 
 #include "profile/names/names.h"
+#include "reports/common/quality.h"
+#include "reports/memory/print.h"
 
 #include "base/poison.h"
 
@@ -500,6 +500,8 @@ struct memory_table memory_points_table(const struct memory *memory, bool steps)
     return table;
 }
 
+#undef OF
+
 /* ---- A device as a key ---- */
 
 void memory_json_device(struct json_writer *json, const struct memory *memory, uint64_t ordinal)
@@ -509,4 +511,42 @@ void memory_json_device(struct json_writer *json, const struct memory *memory, u
 
     report_json_members(json, &(struct report_layout){REPORT_COLUMNS(columns), .of = &table},
                         &(struct totals_line){.device = ordinal});
+}
+
+/* ---- Allocations in nvprof's layout ----
+ *
+ * nvprof kept these records only in its file, so the table is modelled on its other results.
+ */
+
+#define OF(member) MEMBER(struct allocations_row, member)
+
+static struct report_cell gpu_name_cell(const void *at, struct report_table *table)
+{
+    const struct allocations_row *row = at;
+
+    if (row->device == MEMORY_HOST)
+        return report_absent_cell();
+    return report_text_cell(
+        report_say(table, "%.130s (%" PRIu64 ")", row->name ? row->name : "GPU", row->device));
+}
+
+static const struct report_column allocation_columns[] = {
+    COLUMN("Allocs", NULL, COUNT, 8, OF(allocations)),
+    COLUMN("Frees", NULL, COUNT, 8, OF(frees)),
+    SIZE("Total Size", NULL, OF(bytes)),
+    SIZE("Peak Size", NULL, OF(peak)),
+    SIZE("Not Freed", NULL, OF(kept)),
+    COLUMN("Memory", NULL, TEXT, 14, OF(kind), .cell = kind_cell),
+    COLUMN("Device", NULL, TEXT, 4, .cell = gpu_name_cell, .left = true),
+};
+
+void print_allocations(const struct report_out *out, const struct mp_trace *trace,
+                       const struct allocations *allocations)
+{
+    if (!allocations->row_count)
+        return;
+    print_prefix(out, trace);
+    fputs("Memory allocation result:\n", out->file);
+    report_array(out, &(struct report_layout){REPORT_COLUMNS(allocation_columns)},
+                 allocations->rows, allocations->row_count, sizeof *allocations->rows);
 }

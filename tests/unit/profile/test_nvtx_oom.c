@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "reports/layers/layers.h"
-#include "reports/memory/allocations.h"
 #include "reports/memory/memory.h"
 #include "reports/nvtx/result.h"
 #include "reports/summary/summary.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/memory/allocations.h"
+#include "reports/memory/memory.h"
 #include "reports/memory/print.h"
 #include "reports/summary/print.h"
 #include "reports/summary/summary.h"
