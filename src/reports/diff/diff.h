@@ -1,10 +1,9 @@
 /* Two traces, or two sets of traces of repeated runs, compared: A before, B after.
  *
  *     diff.c       which runs there are, and which way of iterations both sides have
- *     run.c        what a side keeps of one trace
- *     facts.c      where the sides ran: GPU, versions, host, settings, program
- *     samples.h    times by name; match.h: names of both sides
- *     positions.h  kernels of an iteration by their position
+ *     run.c        what a side keeps of one trace, and where it ran
+ *     samples.h    times by name, and what differs between two sides
+ *     positions.c  kernels of an iteration by their position
  *     layers.c     layers
  *
  * docs/diff.md defines every term and number. Traces are read one after the other. Of each trace
@@ -20,16 +19,87 @@
 
 #include "base/data/storage.h"
 #include "base/status.h"
+#include "profile/common/align.h"
 #include "profile/common/statistics.h"
 #include "profile/names/names.h"
 #include "profile/quality.h"
-#include "reports/diff/match.h"
-#include "reports/diff/positions.h"
+#include "reports/diff/samples.h"
 #include "reports/iterations/iterations.h"
 
-#define DIFF_MIN_RUNS                                                                              \
-    3 /* runs a side, from which on runs are the samples if an interval can be computed from them  \
-       */
+/* ---- Positions ----
+ *
+ * The kernels of one iteration of each side in the order of their launches, and which of them
+ * correspond to each other.
+ *
+ * The iteration is the one at P50 of the latencies, from the run whose P50 is the median one. The
+ * sequences are aligned by name (align.h). What lies between two pairs of equal kernels is a
+ * change: kernels of A were removed, kernels of B were added, or kernels of A were replaced by
+ * kernels of B, the first by the first.
+ */
+
+/* A kernel, or a graph that was recorded as a whole, in its iteration. */
+struct diff_place {
+    uint64_t ns;
+    uint32_t item; /* name: id in the side's kernels, in the result in those of both sides */
+};
+
+/* The median iteration of a run. */
+struct diff_sequence {
+    struct diff_place *places; /* owned */
+    size_t count;
+    uint64_t p50;     /* latency of the run */
+    uint64_t begin;   /* of the iteration, ns of the recorder's clock */
+    size_t iteration; /* its number in the run, from 1 */
+    size_t run;       /* from 1 */
+};
+
+struct diff_sequences {
+    struct diff_sequence *items; /* by run; owned */
+    size_t count, capacity;
+};
+
+void diff_sequences_free(struct diff_sequences *sequences);
+
+/* Consecutive pairs that are no pairs of equal kernels. */
+struct diff_stretch {
+    size_t first;      /* pair */
+    size_t count;      /* pairs */
+    uint32_t begin[2]; /* position of its first kernel on each side, from 0; if it has none there,
+                          of what follows */
+    uint32_t length[2];
+    uint64_t ns[2];
+};
+
+/* A kernel and what it became. */
+struct diff_pair {
+    uint32_t place[2]; /* positions; ALIGN_NONE: there is none */
+};
+
+struct diff_positions {
+    struct diff_sequence sides[2]; /* owned */
+    struct mp_intern names;        /* by place.item */
+    struct diff_pair *pairs;       /* in order; owned */
+    size_t count;
+    struct diff_stretch *changes; /* owned */
+    size_t change_count;
+    size_t equal;                    /* pairs of equal kernels */
+    size_t added, removed, replaced; /* kernels; pairs of them */
+};
+
+/* Takes the median sequence of each side; `a` and `b` give names to their places. MP_ERR_MEMORY,
+ * MP_ERR_LIMIT; else diff_positions_free. */
+enum mp_status diff_positions_make(struct diff_sequences *a_sequences, const struct diff_samples *a,
+                                   struct diff_sequences *b_sequences, const struct diff_samples *b,
+                                   struct diff_positions *positions);
+
+void diff_positions_free(struct diff_positions *positions);
+
+const char *diff_positions_name(const struct diff_positions *positions, int side, uint32_t place);
+
+/* ---- The whole ---- */
+
+/* Runs a side, from which on runs are the samples if an interval can be computed from them. */
+#define DIFF_MIN_RUNS 3
 
 struct diff_options {
     struct iterations_options iterations; /* as miniprof iters has them */
@@ -165,9 +235,6 @@ enum mp_status diff_layers_take(struct diff_side *side, struct mp_trace *trace,
                                 const struct diff_marks *marks, const struct diff_options *options,
                                 bool median, struct mp_error *error);
 
-/* Adds what the trace says about where it ran. MP_ERR_MEMORY. */
-enum mp_status diff_facts_take(struct diff_side *side, const struct diff_reading *reading);
-
 /* Makes the side's facts from what was added, after all runs. MP_ERR_MEMORY. */
 enum mp_status diff_facts_finish(struct diff_side *side);
 
@@ -178,17 +245,6 @@ static inline const char *diff_fact(const struct diff_side *side, int kind)
 {
     return side->facts[kind] ? side->facts[kind] : "";
 }
-
-/* Device activities in order of their iterations: those of iteration i are order[begins[i]] to
- * order[begins[i + 1]]. */
-struct diff_order {
-    uint32_t *order;  /* owned */
-    uint32_t *begins; /* owned */
-};
-
-/* MP_ERR_MEMORY; diff_order_free in any case. */
-enum mp_status diff_order_make(const struct diff_reading *reading, struct diff_order *order);
-void diff_order_free(struct diff_order *order);
 
 /* Cells of a run: what each item has in each iteration. */
 struct diff_cells {

@@ -1,7 +1,7 @@
 /* Aligns the kernels of one iteration of each side in the order of launch. It shows what was
  * inserted, removed or replaced, which a comparison by name cannot.
  */
-#include "reports/diff/positions.h"
+#include "reports/diff/diff.h"
 
 #include <stdlib.h>
 #include <string.h>

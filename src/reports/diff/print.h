@@ -1,8 +1,7 @@
 /* A comparison of two sides as text, CSV and JSON.
  *
- *     diff.c       the sides, latency, quantities, kernels, layers
- *     positions.c  kernels by position
- *     json.c       the JSON document
+ *     print.c            the sides, latency, quantities, kernels, layers; the JSON document
+ *     positions_table.c  kernels by position
  *
  * For its page see page/diff.h.
  */

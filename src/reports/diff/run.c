@@ -1,16 +1,156 @@
 /* What a side keeps of one trace. */
 #include <inttypes.h>
+#include <miniprof/trace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
+#include "base/status.h"
+#include "base/text/strings.h"
+#include "profile/dense.h"
+#include "profile/names/shapes.h"
+#include "profile/reading.h"
 #include "reports/diff/diff.h"
-#include "reports/diff/shapes.h"
-#include "reports/iterations/iterations.h"
 
 #include "base/poison.h"
+
+/* ---- Where a side ran, in words; each value that its runs have is listed once ---- */
+
+const char *diff_fact_name(enum diff_fact_kind kind)
+{
+    static const char *const names[DIFF_FACTS] = {
+        [DIFF_FACT_DEVICES] = "GPU",           [DIFF_FACT_HOST] = "host",
+        [DIFF_FACT_DRIVER] = "driver version", [DIFF_FACT_CUPTI] = "CUPTI version",
+        [DIFF_FACT_MINIPROF] = "miniprof",     [DIFF_FACT_COMMAND] = "program",
+        [DIFF_FACT_SETTINGS] = "settings",
+    };
+
+    return names[kind];
+}
+
+/* Adds a text, unless it was said before or is empty. */
+static enum mp_status say(struct mp_intern *said, const char *text)
+{
+    return !*text || mp_intern_add(said, text, strlen(text)) ? MP_OK : MP_ERR_MEMORY;
+}
+
+static const char *property(const struct diff_reading *reading, const char *key)
+{
+    const char *value = mp_trace_property(reading->trace, key);
+
+    return value ? value : "";
+}
+
+/* The GPUs that work ran on. */
+static enum mp_status take_devices(struct mp_intern *said, const struct deps *deps)
+{
+    const struct definitions *definitions = &deps->definitions;
+
+    for (uint32_t lane = deps->thread_count; lane < deps->lane_count; lane++) {
+        const struct definition_device *device =
+            dense_at(&definitions->devices, deps->lanes[lane].device);
+        const char *name =
+            device && device->defined ? definitions_text(definitions, device->name) : NULL;
+
+        MP_TRY(say(said, name ? name : ""));
+    }
+    return MP_OK;
+}
+
+/* A version number as CUDA encodes it, in words; another value as it is. */
+static enum mp_status take_version(struct mp_intern *said, const char *value)
+{
+    uint64_t number;
+    char text[32];
+
+    if (!mp_text_to_u64(value, 1000, UINT32_MAX, &number))
+        return say(said, value);
+    snprintf(text, sizeof text, "%" PRIu64 ".%" PRIu64, number / 1000, number % 1000 / 10);
+    return say(said, text);
+}
+
+static enum mp_status take_settings(struct mp_intern *said, const struct diff_reading *reading)
+{
+    static const char prefix[] = "MINIPROF_";
+    struct mp_buffer text = {.data = NULL};
+    enum mp_status status = MP_OK;
+    const char *key, *value;
+
+    for (size_t i = 0; !status && mp_trace_property_at(reading->trace, i, &key, &value); i++) {
+        if (strncmp(key, prefix, sizeof prefix - 1) != 0 || !strcmp(key, "MINIPROF_OUTPUT"))
+            continue;
+        mp_buffer_clear(&text);
+        mp_buffer_append_text(&text, key);
+        mp_buffer_append_byte(&text, '=');
+        mp_buffer_append_text(&text, value);
+        status = mp_buffer_append_byte(&text, '\0');
+        if (!status)
+            status = say(said, (const char *)text.data);
+    }
+    mp_buffer_free(&text);
+    return status;
+}
+
+/* Adds what the trace says about where it ran. MP_ERR_MEMORY. */
+static enum mp_status take_facts(struct diff_side *side, const struct diff_reading *reading)
+{
+    const char *command = property(reading, "argv");
+
+    MP_TRY(take_devices(&side->said[DIFF_FACT_DEVICES], reading->deps));
+    MP_TRY(say(&side->said[DIFF_FACT_HOST], property(reading, "hostname")));
+    MP_TRY(take_version(&side->said[DIFF_FACT_DRIVER], property(reading, "driver_version")));
+    MP_TRY(say(&side->said[DIFF_FACT_CUPTI], property(reading, "cupti_version")));
+    MP_TRY(say(&side->said[DIFF_FACT_MINIPROF], property(reading, "miniprof")));
+    MP_TRY(
+        say(&side->said[DIFF_FACT_COMMAND], *command ? command : property(reading, "executable")));
+    return take_settings(&side->said[DIFF_FACT_SETTINGS], reading);
+}
+
+/* ---- As one text ---- */
+
+/* Owned; NULL: out of memory. */
+static char *join(const struct mp_intern *said, const char *separator)
+{
+    struct mp_buffer text = {.data = NULL};
+
+    for (uint32_t id = 1; id <= said->count; id++) {
+        size_t bytes;
+        const char *part = mp_intern_get(said, id, &bytes);
+
+        mp_buffer_append_text(&text, id > 1 ? separator : "");
+        mp_buffer_append(&text, part, bytes);
+    }
+    if (mp_buffer_append_byte(&text, '\0') != MP_OK) {
+        mp_buffer_free(&text);
+        return NULL;
+    }
+    return (char *)text.data;
+}
+
+enum mp_status diff_facts_finish(struct diff_side *side)
+{
+    static const char *const separators[DIFF_FACTS] = {
+        [DIFF_FACT_COMMAND] = "; ",
+        [DIFF_FACT_SETTINGS] = " ",
+    };
+
+    for (int kind = 0; kind < DIFF_FACTS; kind++) {
+        side->facts[kind] = join(&side->said[kind], separators[kind] ? separators[kind] : ", ");
+        if (!side->facts[kind])
+            return MP_ERR_MEMORY;
+    }
+    return MP_OK;
+}
+
+void diff_facts_free(struct diff_side *side)
+{
+    for (int kind = 0; kind < DIFF_FACTS; kind++) {
+        mp_intern_free(&side->said[kind]);
+        free(side->facts[kind]);
+    }
+}
 
 /* ---- Cells ---- */
 
@@ -62,7 +202,15 @@ void diff_cells_free(struct diff_cells *cells)
 
 /* ---- Activities by iteration ---- */
 
-enum mp_status diff_order_make(const struct diff_reading *reading, struct diff_order *order)
+/* Device activities in order of their iterations: those of iteration i are order[begins[i]] to
+ * order[begins[i + 1]]. */
+struct diff_order {
+    uint32_t *order;  /* owned */
+    uint32_t *begins; /* owned */
+};
+
+/* MP_ERR_MEMORY; order_free in any case. */
+static enum mp_status make_order(const struct diff_reading *reading, struct diff_order *order)
 {
     const struct deps *deps = reading->deps;
     const uint32_t *of = reading->iterations->of;
@@ -83,7 +231,7 @@ enum mp_status diff_order_make(const struct diff_reading *reading, struct diff_o
     return MP_OK;
 }
 
-void diff_order_free(struct diff_order *order)
+static void order_free(struct diff_order *order)
 {
     free(order->order);
     free(order->begins);
@@ -95,10 +243,64 @@ void diff_order_free(struct diff_order *order)
 struct naming {
     struct diff_samples *samples;
     const struct diff_reading *reading;
-    struct diff_shapes shapes;
-    uint32_t *items; /* by name in deps; 0: not asked for yet; owned */
+    uint32_t *items;          /* by name in deps; 0: not asked for yet; owned */
+    struct shapes shapes;     /* with options->shapes, as the next */
+    struct dense shape_items; /* of uint32_t, by shape: its item; 0: not asked for yet */
     uint32_t graph_count;
 };
+
+static enum mp_status load_shapes(struct naming *naming, struct mp_error *error)
+{
+    struct mp_trace *trace = naming->reading->trace;
+    const struct reading reading = {
+        .trace = trace, .what = "the launch shapes", .shapes = &naming->shapes};
+
+    shapes_init(&naming->shapes, trace);
+    dense_init(&naming->shape_items, sizeof(uint32_t), definitions_limit(trace));
+    return reading_run(&reading, error);
+}
+
+#define SHAPE_BYTES 96
+
+/* The item of a kernel of this name and shape: `gemm<<<(28,4,1),(128,1,1),49152>>>` has grid, block
+ * and dynamic shared memory in bytes. */
+static enum mp_status name_shape(struct naming *naming, const struct launch_shape *shape,
+                                 const char *name, uint32_t *item)
+{
+    size_t bytes = strlen(name) + SHAPE_BYTES;
+    char *text = malloc(bytes);
+    enum mp_status status;
+
+    if (!text)
+        return MP_ERR_MEMORY;
+    snprintf(text, bytes,
+             "%s<<<(%" PRIu32 ",%" PRIu32 ",%" PRIu32 "),(%" PRIu32 ",%" PRIu32 ",%" PRIu32
+             "),%" PRIu32 ">>>",
+             name, shape->grid[0], shape->grid[1], shape->grid[2], shape->block[0], shape->block[1],
+             shape->block[2], shape->dynamic_shared);
+    status = diff_samples_item(naming->samples, text, item);
+    free(text);
+    return status;
+}
+
+/* If the trace does not have the shape, the item is that of the name alone. */
+static enum mp_status shape_item(struct naming *naming, const struct deps_activity *work,
+                                 uint32_t *item)
+{
+    const struct launch_shape *shape = shapes_find(&naming->shapes, work->shape);
+    const char *name = deps_name(naming->reading->deps, work);
+    uint32_t *known;
+
+    if (!shape || dense_reach(&naming->shape_items, work->shape) == MP_ERR_LIMIT)
+        return diff_samples_item(naming->samples, name, item);
+    known = dense_at(&naming->shape_items, work->shape);
+    if (!known)
+        return MP_ERR_MEMORY;
+    if (!*known)
+        MP_TRY(name_shape(naming, shape, name, known));
+    *item = *known;
+    return MP_OK;
+}
 
 /* Ids of graphs mean nothing in another process, so graphs are numbered as they appear. */
 static enum mp_status name_item(struct naming *naming, const struct deps_activity *work,
@@ -115,11 +317,8 @@ static enum mp_status name_item(struct naming *naming, const struct deps_activit
 static enum mp_status item_of(struct naming *naming, const struct deps_activity *work,
                               uint32_t *item)
 {
-    const struct deps *deps = naming->reading->deps;
-
     if (naming->reading->options->shapes && work->kind == DEPS_KERNEL)
-        return diff_shapes_item(&naming->shapes, naming->samples, work->shape,
-                                deps_name(deps, work), item);
+        return shape_item(naming, work, item);
     if (!naming->items[work->name])
         MP_TRY(name_item(naming, work, &naming->items[work->name]));
     *item = naming->items[work->name];
@@ -132,8 +331,8 @@ static uint32_t calls_of(const struct deps *deps, const struct deps_activity *wo
     return work->kind == DEPS_COPY ? deps->copies[work->copy].count : 1;
 }
 
-static enum mp_status diff_run_add_up(struct naming *naming, const struct diff_order *order,
-                                      struct diff_cells *cells)
+static enum mp_status add_up_work(struct naming *naming, const struct diff_order *order,
+                                  struct diff_cells *cells)
 {
     const struct deps *deps = naming->reading->deps;
 
@@ -233,13 +432,13 @@ static enum mp_status take_kernels(struct diff_side *side, const struct diff_rea
 {
     struct diff_cells cells = {.count = 0};
     struct diff_order order = {.order = NULL};
-    enum mp_status status = diff_order_make(reading, &order);
+    enum mp_status status = make_order(reading, &order);
 
     if (!status)
-        status = diff_run_add_up(naming, &order, &cells);
+        status = add_up_work(naming, &order, &cells);
     if (!status)
         status = take_sequence(side, naming, &order);
-    diff_order_free(&order);
+    order_free(&order);
     if (!status)
         status = diff_samples_run(&side->kernels, cells.cells, cells.count,
                                   reading->iterations->count, reading->median);
@@ -257,10 +456,11 @@ static enum mp_status name_kernels(struct diff_side *side, const struct diff_rea
     if (!naming.items)
         return MP_ERR_MEMORY;
     if (reading->options->shapes)
-        status = diff_shapes_load(&naming.shapes, reading->trace, error);
+        status = load_shapes(&naming, error);
     if (!status)
         status = take_kernels(side, reading, &naming);
-    diff_shapes_free(&naming.shapes);
+    shapes_free(&naming.shapes);
+    dense_free(&naming.shape_items);
     free(naming.items);
     return status;
 }
@@ -332,7 +532,7 @@ enum mp_status diff_run_take(struct diff_side *side, const struct diff_reading *
                              const char *path, struct mp_error *error)
 {
     MP_TRY(note_run(side, reading, path));
-    MP_TRY(diff_facts_take(side, reading));
+    MP_TRY(take_facts(side, reading));
     MP_TRY(take_latencies(side, reading));
     MP_TRY(take_quantities(side, reading));
     return name_kernels(side, reading, error);
