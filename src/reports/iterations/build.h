@@ -1,18 +1,18 @@
 /* How iterations are found; for the files of this folder only.
  *
  *     iterations.c  which way is taken; capture ranges; the whole trace
- *     candidates.c  the score of each candidate; the best one is kept
+ *     candidates.c  the score of each candidate; the best one is kept. What is only a part of an
+ *                   iteration, or a library's, does not compete
  *     load.c        how much GPU work was launched when, and the share that candidates cover
- *     nvtx.c        NVTX ranges: which names; libraries.c: whose domains do not compete
+ *     nvtx.c        NVTX ranges: which names
  *     graph.c       launches of one CUDA graph
  *     kernels.c     a sequence of kernels that repeats
- *     segments.c    what a thread launches before it waits; requests.c: as iterations
- *     series.c      a period of a sequence, and where it stands; place.c: where in it they begin
- *     alike.c       whether a thread does the same from wait to wait
- *     parts.c       launches that are only a part of an iteration
+ *     segments.c    what a thread launches before it waits, and whether it is the same each time
+ *     requests.c    segments as iterations
+ *     series.c      a period of a sequence, where it stands, and where in it iterations begin
  *     assign.c      what belongs to which
- *     measure.c     times and counts; idle.c: idle time by cause
- *     sum_up.c      statistics; headline.c: what is said first; threads.c: thread by thread
+ *     measure.c     times and counts; idle time by cause
+ *     sum_up.c      statistics, thread by thread too; headline.c: what is said first
  */
 #ifndef MP_REPORTS_ITERATIONS_BUILD_H
 #define MP_REPORTS_ITERATIONS_BUILD_H
@@ -105,16 +105,10 @@ enum mp_status iterations_by_requests(struct iterations_finder *finder);
 enum mp_status iterations_nvtx_ranges(struct iterations_finder *finder, const char *name,
                                       const char *domain);
 
-/* ---- Periods, place.c ---- */
+/* ---- Sequences, series.c ---- */
 
 /* How long the thread pauses before the items at a place of the period, in any unit. */
 typedef double iterations_pause(const void *context, uint32_t place);
-
-/* The place of the period at which iterations begin; `items`: of the sequence that was searched. */
-uint32_t iterations_place(const struct mp_period *period, size_t items, iterations_pause *pause,
-                          const void *context);
-
-/* ---- Sequences, series.c ---- */
 
 /* Items in order of time, and where a period of them stands. */
 struct iterations_series {
@@ -125,7 +119,7 @@ struct iterations_series {
     bool (*is_alike)(const void *context, uint32_t a, uint32_t b); /* whatever was before them */
     const void *context;     /* for both, and for iterations_pause */
     uint32_t first, end;     /* items of the capture range with most of them */
-    struct mp_period period; /* the stretch in these; place.c says where in it iterations begin */
+    struct mp_period period; /* the stretch in these; iterations begin somewhere in it */
     uint32_t *starts;        /* items at which a whole period begins; owned */
     size_t start_count, start_capacity;
 };
@@ -151,21 +145,8 @@ enum mp_status iterations_offer(struct iterations_finder *finder,
 /* The highest score that a candidate of this way can have. */
 double iterations_favour(enum iterations_way way);
 
-/* Whether the candidate, whose windows are in finder->result, counts half: it is only a part of an
- * iteration, or several of them. A part of the best one so far: launches of a graph that each
- * sequence of kernels has equally often, twice or more, beside other kernels, while nobody waits
- * for one of them or gives it an input. Several: sequences of kernels with several waits each,
- * between which the thread does the same (alike.c). parts.c; MP_ERR_MEMORY. */
-enum mp_status iterations_counts_half(const struct iterations_finder *finder,
-                                      const struct iterations_candidate *candidate, bool *half);
-
-/* Whether the best one so far are capture ranges, each of which holds the candidate's windows
- * equally often, twice or more: then the ranges are phases. */
-bool iterations_are_phases(const struct iterations_finder *finder,
-                           const struct iterations_candidate *candidate);
-
 /* Whether the thread waits for every second iteration of finder->result, or copies something to the
- * device for it. parts.c */
+ * device for it. */
 bool iterations_are_paced(const struct iterations_finder *finder, uint32_t lane);
 
 /* Puts the best candidate, if there is one, into finder->result; false if there is none. */
@@ -218,7 +199,7 @@ bool iterations_segments_end_alike(const struct iterations_segments *segments,
                                    const struct iterations_segment *cut,
                                    const struct iterations_segment *whole);
 
-/* Whether a thread does the same from wait to wait, and sometimes more: alike.c. MP_ERR_MEMORY. */
+/* Whether a thread does the same from wait to wait, and sometimes more:. MP_ERR_MEMORY. */
 enum mp_status iterations_segments_alike(const struct iterations_finder *finder, uint32_t lane,
                                          bool *alike);
 
@@ -277,32 +258,5 @@ static inline bool iterations_is_copy(const struct deps *deps, const struct deps
 {
     return work->kind == DEPS_COPY && deps->copies[work->copy].kind == kind;
 }
-
-/* ---- Idle time, idle.c ---- */
-
-struct iterations_idle {
-    const struct deps *deps;
-    const struct iterations *iterations;
-    uint8_t *copy_names;        /* by name: a copy call that waits by contract; owned */
-    iterations_take_idle *take; /* gets each stretch; NULL */
-    void *context;
-};
-
-/* MP_ERR_MEMORY; iterations_idle_free in any case. */
-enum mp_status iterations_idle_init(struct iterations_idle *idle, const struct deps *deps,
-                                    const struct iterations *iterations);
-void iterations_idle_free(struct iterations_idle *idle);
-
-/* A time from `begin` to `end` in which nothing runs. */
-struct iterations_gap {
-    uint64_t begin;
-    uint64_t end;
-    const struct deps_activity *before; /* the work that ended there; NULL: the iteration begins */
-    const struct deps_activity *next;   /* that begins there; NULL: the iteration ends */
-};
-
-/* Adds the time of an idle gap to its causes in `values`. */
-void iterations_idle_split(const struct iterations_idle *idle, const struct iteration *iteration,
-                           const struct iterations_gap *gap, uint64_t *values);
 
 #endif

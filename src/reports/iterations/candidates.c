@@ -5,22 +5,181 @@
  *
  * What the program says itself is favoured over what is only seen to repeat: NVTX ranges that cover
  * four fifths of the GPU work beat all that was found. Of two ways that say the same, the simpler
- * one wins. What is a part of an iteration, or several of them (parts.c), counts half. The coverage
- * of its time is the share of the work that was launched from the first to the last window: what a
- * program does before and after its loop says nothing about the loop.
+ * one wins. What is a part of an iteration, or several of them (is_part, holds_several), counts
+ * half. The coverage of its time is the share of the work that was launched from the first to the
+ * last window: what a program does before and after its loop says nothing about the loop.
  *
  * Capture ranges are iterations if there are many and they are alike. Few are phases of a program,
  * and count only if nothing repeats inside them. So are those that each hold as many of what
  * repeats.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/data/storage.h"
 #include "reports/iterations/build.h"
 
 #include "base/poison.h"
+
+/* ---- NVTX domains of libraries ----
+ *
+ * What a library marks repeats inside of the program's iterations, so its ranges do not compete
+ * with them.
+ */
+
+static const struct {
+    const char *domain;
+    const char *source; /* where the name stands */
+} libraries[] = {
+    {"CCCL", "CUB, Thrust, libcu++: struct NVTXCCCLDomain in cuda/__nvtx/nvtx.h"},
+    {"NCCL", "NCCL: struct nccl_domain in src/include/nvtx.h"},
+    {"com.nvidia.nccl.proxy", "NCCL: initNvtx of its proxy thread"},
+    {"TensorRT", "TensorRT's documentation, NVTX of layers and enqueue"},
+    {"cuBLAS", "Nsight Systems, --trace=cublas"},
+    {"cuBLASLt", "Nsight Systems, --trace=cublas"},
+    {"cuDNN", "Nsight Systems, --trace=cudnn"},
+    {"cuSPARSE", "Nsight Systems, --trace=cusparse"},
+    {"cuSOLVER", "Nsight Systems, --trace=cusolver"},
+    {"cuFFT", "the same family of CUDA libraries"},
+    {"cuTENSOR", "the same family of CUDA libraries"},
+    {"NVSHMEM", "Nsight Systems, NVSHMEM trace by NVTX"},
+    {"DALI", "DALI: struct DomainTimeRange"},
+    {"libcudf", "libcudf: struct libcudf_domain"},
+    {"librmm", "RMM: struct librmm_domain"},
+    {"raft", "RAFT: core/nvtx.hpp"},
+    {"TSL", "XLA, which JAX and TensorFlow run: its profiler's ranges, tsl/profiler/lib"},
+};
+
+bool iterations_library_domain(const char *domain)
+{
+    for (size_t i = 0; domain && i < sizeof libraries / sizeof *libraries; i++) {
+        if (!strcasecmp(domain, libraries[i].domain))
+            return true;
+    }
+    return false;
+}
+
+/* ---- Launches of a graph that are only a part of an iteration ----
+ *
+ *     kernels   |---------------------------|---------------------------|
+ *       calls     a  g  g  g  g    wait       a  g  g  g  g    wait
+ *
+ * A loop inside of a model launches its graph several times an iteration, beside other kernels, and
+ * nobody waits in between. Tokens of a decoder are iterations themselves: the program waits for
+ * each of them. Steps that have an input each are iterations too, and so are steps with a wait
+ * between only some of them.
+ */
+
+/* Of the windows, that hold the usual number of launches. */
+#define ALIKE 0.9
+
+struct fill {
+    const struct iterations_finder *finder;
+    size_t at; /* launch */
+};
+
+/* Launches that begin in a window; windows come in order of begin. */
+static size_t held_by(struct fill *fill, const struct iteration *window)
+{
+    const struct iterations *launches = fill->finder->result;
+    size_t held = 0;
+
+    while (fill->at < launches->count && launches->items[fill->at].begin < window->begin)
+        fill->at++;
+    while (fill->at < launches->count && launches->items[fill->at].begin < window->host_end) {
+        fill->at++;
+        held++;
+    }
+    return held;
+}
+
+static bool is_held_equally(const struct iterations_finder *finder)
+{
+    struct fill fill = {.finder = finder};
+    size_t each = (finder->result->count + finder->best_count / 2) / finder->best_count;
+    size_t alike = 0;
+
+    for (size_t i = 0; i < finder->best_count; i++)
+        alike += held_by(&fill, &finder->best[i]) == each;
+    return each >= 2 && (double)alike >= ALIKE * (double)finder->best_count;
+}
+
+/* Whether a window has a kernel that is not of the graph. */
+static bool is_beside_others(const struct iterations_finder *finder)
+{
+    return finder->result->kernels_all >= finder->result->kernels + finder->best_count;
+}
+
+/* Whether the thread waits for every second launch, or more often. */
+static bool is_awaited(const struct iterations_finder *finder, uint32_t lane)
+{
+    return 2 * iterations_segments_count(finder, lane) >= finder->result->count;
+}
+
+/* Whether it copies something to the device for every second launch, or more often. */
+static bool is_fed(const struct iterations_finder *finder, uint32_t lane)
+{
+    const struct deps_lane *of = &finder->deps->lanes[lane];
+    size_t copies = 0;
+
+    for (uint32_t at = of->first; at < of->first + of->count; at++)
+        copies += (finder->result->launched[at] & ITERATIONS_LAUNCHED_HTOD) != 0;
+    return 2 * copies >= finder->result->count;
+}
+
+bool iterations_are_paced(const struct iterations_finder *finder, uint32_t lane)
+{
+    return lane != DEPS_NONE && (is_awaited(finder, lane) || is_fed(finder, lane));
+}
+
+/* Whether each of its sequences holds several waits, between which the thread does the same. */
+static enum mp_status holds_several(const struct iterations_finder *finder,
+                                    const struct iterations_candidate *candidate, bool *several)
+{
+    *several = false;
+    if (candidate->way != ITERATIONS_KERNELS || candidate->thread == DEPS_NONE ||
+        iterations_segments_count(finder, candidate->thread) < 2 * finder->result->count - 1)
+        return MP_OK;
+    return iterations_segments_alike(finder, candidate->thread, several);
+}
+
+static bool is_part(const struct iterations_finder *finder,
+                    const struct iterations_candidate *candidate)
+{
+    return candidate->way == ITERATIONS_GRAPH && finder->best_count &&
+           finder->best_facts.way == ITERATIONS_KERNELS && candidate->thread != DEPS_NONE &&
+           is_beside_others(finder) && is_held_equally(finder) &&
+           !iterations_are_paced(finder, candidate->thread);
+}
+
+/* Whether the candidate, whose windows are in finder->result, counts half: it is only a part of an
+ * iteration, or several of them. A part of the best one so far: launches of a graph that each
+ * sequence of kernels has equally often, twice or more, beside other kernels, while nobody waits
+ * for one of them or gives it an input. Several: sequences of kernels with several waits each,
+ * between which the thread does the same (segments.c). MP_ERR_MEMORY. */
+static enum mp_status counts_half(const struct iterations_finder *finder,
+                                  const struct iterations_candidate *candidate, bool *half)
+{
+    MP_TRY(holds_several(finder, candidate, half));
+    *half |= is_part(finder, candidate);
+    return MP_OK;
+}
+
+/* Whether the best one so far are capture ranges, each of which holds the candidate's windows
+ * equally often, twice or more: then the ranges are phases. */
+static bool are_phases(const struct iterations_finder *finder,
+                       const struct iterations_candidate *candidate)
+{
+    return finder->best_count && finder->best_facts.way == ITERATIONS_RANGES &&
+           candidate->way > ITERATIONS_RANGES && candidate->way < ITERATIONS_REQUESTS &&
+           candidate->coverage >= ITERATIONS_ENOUGH_COVERAGE && is_held_equally(finder) &&
+           iterations_are_paced(finder, candidate->thread);
+}
+
+/* ---- Scores ---- */
 
 /* Less is no candidate: the whole trace says more. */
 #define MIN_COVERAGE 0.02
@@ -196,9 +355,9 @@ static enum mp_status judge(struct iterations_finder *finder, struct iterations_
     MP_TRY(count_threads(finder, &scored));
     MP_TRY(iterations_load_share(&finder->load, result->items, result->count,
                                  scored.way == ITERATIONS_RANGES, &scored));
-    MP_TRY(iterations_counts_half(finder, &scored, &half));
+    MP_TRY(counts_half(finder, &scored, &half));
     scored.score = score_of(&scored) * (half ? HALF : 1);
-    phases = !half && iterations_are_phases(finder, &scored);
+    phases = !half && are_phases(finder, &scored);
     if (scored.coverage > 0 || finder->options->way != ITERATIONS_AUTO)
         MP_TRY(list(finder, scored));
     return phases || beats_best(finder, &scored) ? keep(finder, scored) : MP_OK;

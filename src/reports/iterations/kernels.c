@@ -12,7 +12,7 @@
  *
  * If there is no such period, waits do not count: a caching allocator, for example, asks for events
  * whenever it likes. If there still is none, only the shapes count. An iteration is one period;
- * place.c says where it begins.
+ * series.c says where it begins.
  */
 #include <stdio.h>
 #include <stdlib.h>

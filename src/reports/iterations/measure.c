@@ -1,5 +1,6 @@
 /* The times and counts of every iteration: a sweep over device work in order of begin. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
@@ -7,6 +8,160 @@
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
+
+/* ---- Why nothing runs on the GPU ----
+ *
+ * The cause is what a thread did during the gap: the thread that launched the work at the gap's
+ * end.
+ *
+ *     thread   |launch|  |-- synchronise --|   host code   |launch k, l|
+ *     GPU           |kernel|.............................................|k||l|
+ *     cause                 synchronisation, waiting for host, launch-bound  between queued work
+ */
+
+struct idle {
+    const struct deps *deps;
+    const struct iterations *iterations;
+    uint8_t *copy_names;        /* by name: a copy call that waits by contract; owned */
+    iterations_take_idle *take; /* gets each stretch; NULL */
+    void *context;
+};
+
+/* A time from `begin` to `end` in which nothing runs. */
+struct gap {
+    uint64_t begin;
+    uint64_t end;
+    const struct deps_activity *before; /* the work that ended there; NULL: the iteration begins */
+    const struct deps_activity *next;   /* that begins there; NULL: the iteration ends */
+};
+
+#define PIECE(cause_, from, to)                                                                    \
+    ((struct iterations_idle_piece){.cause = (cause_), .begin = (from), .end = (to)})
+
+static bool begins_with(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+/* A copy waits for its work unless its name says that it does not. */
+static bool is_waiting_copy(const char *name)
+{
+    return (begins_with(name, "cudaMemcpy") || begins_with(name, "cuMemcpy")) &&
+           !strstr(name, "Async");
+}
+
+/* MP_ERR_MEMORY; idle_free in any case. */
+static enum mp_status idle_init(struct idle *idle, const struct deps *deps,
+                                const struct iterations *iterations)
+{
+    *idle = (struct idle){.deps = deps, .iterations = iterations};
+    idle->copy_names = calloc((size_t)deps->names.count + 1, sizeof *idle->copy_names);
+    if (!idle->copy_names)
+        return MP_ERR_MEMORY;
+    for (uint32_t id = 1; id <= deps->names.count; id++)
+        idle->copy_names[id] = is_waiting_copy(mp_intern_get(&deps->names, id, NULL));
+    return MP_OK;
+}
+
+static void idle_free(struct idle *idle)
+{
+    free(idle->copy_names);
+    idle->copy_names = NULL;
+}
+
+/* Why nothing runs while a thread is in this call. */
+static enum iteration_quantity cause_of(const struct idle *idle, uint32_t index)
+{
+    const struct deps_activity *piece = &idle->deps->activities[index];
+
+    if (piece->flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS))
+        return ITERATION_IDLE_SYNC;
+    if (idle->copy_names[piece->name] ||
+        (idle->iterations->launched[piece->first_of_call] & ITERATIONS_LAUNCHED_AWAITED))
+        return ITERATION_IDLE_COPY;
+    return ITERATION_IDLE_LAUNCH;
+}
+
+static void add(const struct idle *idle, const struct iteration *iteration,
+                const struct iterations_idle_piece *piece, uint64_t *values)
+{
+    struct iterations_idle_piece added = *piece;
+
+    if (piece->end <= piece->begin)
+        return;
+    values[piece->cause] += piece->end - piece->begin;
+    added.iteration = (uint32_t)(iteration - idle->iterations->items);
+    if (idle->take)
+        idle->take(idle->context, &added);
+}
+
+/* What the thread did from `begin` to `end`. A wait outside of CUDA is time of the host. */
+static void split_by_calls(const struct idle *idle, const struct iteration *iteration,
+                           uint32_t thread, struct iterations_idle_piece gap, uint64_t *values)
+{
+    const struct deps *deps = idle->deps;
+    enum iteration_quantity outside = deps->no_calls ? ITERATION_IDLE_UNKNOWN : ITERATION_IDLE_HOST;
+    const struct deps_lane *lane = thread == DEPS_NONE ? NULL : &deps->lanes[thread];
+    uint32_t at = lane ? iterations_piece_at(deps, lane, gap.begin) : 0;
+
+    for (; lane && at < lane->first + lane->count && gap.begin < gap.end; at++) {
+        const struct deps_activity *piece = &deps->activities[at];
+        uint64_t from = piece->begin > gap.begin ? piece->begin : gap.begin;
+        uint64_t to = piece->end < gap.end ? piece->end : gap.end;
+
+        if (piece->begin >= gap.end)
+            break;
+        if (to <= from)
+            continue;
+        add(idle, iteration, &PIECE(outside, gap.begin, from), values);
+        add(idle, iteration,
+            &PIECE(piece->kind == DEPS_WAIT ? outside : cause_of(idle, at), from, to), values);
+        gap.begin = to;
+    }
+    add(idle, iteration, &PIECE(outside, gap.begin, gap.end), values);
+}
+
+/* Whether the work was queued when the GPU became idle. It was if its call had returned, or if the
+ * same call launched the work that ran last, as in a graph launch. */
+static bool was_queued(const struct deps *deps, const struct gap *gap)
+{
+    uint32_t call = gap->next->launch;
+
+    return iterations_call_end(deps, call) <= gap->begin ||
+           (gap->before && gap->before->launch == call);
+}
+
+/* Why work that was already called for does not run yet. */
+static enum iteration_quantity cause_of_start(const struct idle *idle, const struct gap *gap)
+{
+    if (was_queued(idle->deps, gap))
+        return ITERATION_IDLE_QUEUED;
+    return cause_of(idle, gap->next->launch) == ITERATION_IDLE_COPY ? ITERATION_IDLE_COPY
+                                                                    : ITERATION_IDLE_LAUNCH;
+}
+
+/* Adds the time of an idle gap to its causes in `values`. */
+static void idle_split(const struct idle *idle, const struct iteration *iteration,
+                       const struct gap *gap, uint64_t *values)
+{
+    const struct deps_activity *next = gap->next;
+    uint32_t thread = iteration->thread;
+    uint64_t launched = gap->end;
+
+    if (next && next->launch != DEPS_NONE) {
+        thread = iterations_thread(idle->deps, next);
+        launched = idle->deps->activities[next->launch].begin;
+        if (launched > gap->end)
+            launched = gap->end;
+        if (launched < gap->begin)
+            launched = gap->begin;
+    }
+    if (gap->begin < launched)
+        split_by_calls(idle, iteration, thread, PIECE(ITERATION_IDLE, gap->begin, launched),
+                       values);
+    if (launched < gap->end)
+        add(idle, iteration, &PIECE(cause_of_start(idle, gap), launched, gap->end), values);
+}
 
 /* ---- Unions ---- */
 
@@ -44,7 +199,7 @@ enum cover_kind {
 struct sweep {
     const struct deps *deps;
     const struct iterations *iterations;
-    struct iterations_idle idle;
+    struct idle idle;
     uint32_t *order; /* device activities by begin; owned */
     uint32_t count;
     uint32_t next;    /* in order: the first one that begins in this iteration or later */
@@ -84,12 +239,12 @@ static enum mp_status sweep_init(struct sweep *sweep)
     mp_sort(sweep->order, count, scratch, begins_before, deps);
     sweep->count = count;
     free(scratch);
-    return iterations_idle_init(&sweep->idle, deps, sweep->iterations);
+    return idle_init(&sweep->idle, deps, sweep->iterations);
 }
 
 static void sweep_free(struct sweep *sweep)
 {
-    iterations_idle_free(&sweep->idle);
+    idle_free(&sweep->idle);
     free(sweep->order);
     free(sweep->active);
 }
@@ -131,9 +286,8 @@ static void visit(const struct sweep *sweep, struct window *window, uint32_t ind
         work->kind == DEPS_HOST_FUNCTION) /* which leaves the GPU idle */
         return;
     if (begin > all->to)
-        iterations_idle_split(&sweep->idle, iteration,
-                              &(struct iterations_gap){all->to, begin, window->last, work},
-                              window->values);
+        idle_split(&sweep->idle, iteration, &(struct gap){all->to, begin, window->last, work},
+                   window->values);
     if (end > all->to)
         window->last = work;
     cover(all, begin, end);
@@ -213,7 +367,7 @@ static void measure(const struct sweep *sweep, uint32_t number, struct iteration
     const struct iteration *iteration = &sweep->iterations->items[number];
     const struct deps_activity *activities = sweep->deps->activities;
     struct window window = {.iteration = iteration, .number = number, .values = measures->values};
-    struct iterations_gap gap;
+    struct gap gap;
 
     for (int i = 0; i < COVERS; i++)
         window.covers[i].to = iteration->begin;
@@ -222,9 +376,9 @@ static void measure(const struct sweep *sweep, uint32_t number, struct iteration
     for (uint32_t i = sweep->next;
          i < sweep->count && activities[sweep->order[i]].begin < iteration->end; i++)
         visit(sweep, &window, sweep->order[i]);
-    gap = (struct iterations_gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
+    gap = (struct gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
     if (gap.begin < gap.end)
-        iterations_idle_split(&sweep->idle, iteration, &gap, window.values);
+        idle_split(&sweep->idle, iteration, &gap, window.values);
     fill_in(sweep, &window);
 }
 

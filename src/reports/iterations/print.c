@@ -1,5 +1,5 @@
-/* Prints how iterations were found and the statistics of each quantity. Quantities
- * that are parts of others are indented below them.
+/* Prints how iterations were found and the statistics of each quantity. Quantities that are parts
+ * of others are indented below them.
  */
 #include "reports/iterations/print.h"
 
@@ -11,8 +11,274 @@
 #include "reports/common/headline.h"
 #include "reports/common/quality.h"
 #include "reports/common/recording_cost.h"
+#include "reports/common/statistics.h"
 
 #include "base/poison.h"
+
+bool iterations_is_known(const struct iterations_report *report, enum iteration_quantity quantity)
+{
+    return iteration_quantity_is_of_host(quantity) || !quality_gap(&report->deps->quality);
+}
+
+/* ---- What repeats and could be the iterations ----
+ *
+ * The best come first. The first column is what --iterations takes.
+ */
+
+#define OF(member) MEMBER(struct iterations_candidate, member)
+
+static struct report_cell by_cell(const void *at, struct report_table *table)
+{
+    const struct iterations_report *report = table->of;
+    const struct iterations_candidate *candidate = at;
+    const char *key = iterations_way_key(candidate->way);
+    const char *text = key;
+
+    if (candidate->way == ITERATIONS_NVTX)
+        text = report_say(table, "%s:%.200s%s%.80s", key, candidate->name,
+                          candidate->domain ? "@" : "", candidate->domain ? candidate->domain : "");
+    else if (candidate->way == ITERATIONS_GRAPH)
+        text = report_say(table, "%s:%" PRIu64, key, candidate->graph);
+    else if ((candidate->way == ITERATIONS_SYNCS || candidate->way == ITERATIONS_KERNELS) &&
+             candidate->thread != DEPS_NONE)
+        text = report_say(table, "%s:%" PRIu64, key, report->deps->lanes[candidate->thread].tid);
+    return report_text_cell(text);
+}
+
+/* The column's value is a share from 0 to 1. */
+static struct report_cell percent_cell(const void *at, struct report_table *table)
+{
+    struct report_cell cell = report_value_cell(at, table);
+
+    cell.real *= 100;
+    return cell;
+}
+
+static struct report_cell score_cell(const void *at, struct report_table *table)
+{
+    const struct iterations_candidate *candidate = at;
+
+    (void)table;
+    return report_real_if(candidate->score > 0, 100 * candidate->score);
+}
+
+static struct report_cell chosen_cell(const void *at, struct report_table *table)
+{
+    const struct iterations *found = ((const struct iterations_report *)table->of)->iterations;
+    const struct iterations_candidate *candidate = at;
+
+    return report_number_cell((size_t)(candidate - found->candidates) == found->chosen);
+}
+
+static const struct report_column candidate_columns[] = {
+    COLUMN("By", "by", TEXT, 24, .cell = by_cell, .left = true),
+    COLUMN("Count", "count", COUNT, 8, OF(count)),
+    COLUMN("Threads", "threads", COUNT, 7, OF(threads)),
+    COLUMN("Coverage", "coverage_percent", PERCENT, 8, OF(coverage), .cell = percent_cell),
+    COLUMN("Regular", "regularity_percent", PERCENT, 8, OF(regularity), .cell = percent_cell),
+    COLUMN("Score", "score_percent", PERCENT, 8, .cell = score_cell),
+    COLUMN("Chosen", "chosen", BOOL, 6, .cell = chosen_cell),
+};
+
+static void print_candidate_notes(const struct report_out *out,
+                                  const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+    size_t libraries = 0;
+
+    for (size_t i = 0; i < found->candidate_count; i++)
+        libraries += found->candidates[i].library;
+    if (libraries) {
+        print_prefix(out, report->trace);
+        fprintf(out->file,
+                "Note: %s without a score %s of a library's NVTX domain, which does not compete "
+                "with the program's own.\n",
+                mp_count(libraries).text, libraries == 1 ? "is" : "are");
+    }
+    if (found->candidates_left) {
+        print_prefix(out, report->trace);
+        fprintf(out->file, "%s more score less.\n", mp_count(found->candidates_left).text);
+    }
+}
+
+static void print_candidates(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    if (report_has_titles(out) || !found->candidate_count)
+        print_prefix(out, report->trace);
+    if (!found->candidate_count)
+        fprintf(out->file, "Nothing repeats: %s\n", found->why_whole);
+    else if (report_has_titles(out))
+        fputs("What repeats, and how much of the GPU work it covers:\n", out->file);
+    if (!found->candidate_count && out->format == REPORT_TEXT)
+        return;
+    report_array(out, &(struct report_layout){REPORT_COLUMNS(candidate_columns), .of = report},
+                 found->candidates, found->candidate_count, sizeof *found->candidates);
+    if (out->format == REPORT_TEXT)
+        print_candidate_notes(out, report);
+}
+
+static void json_candidates(struct json_writer *json, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    report_json_array(json, "candidates",
+                      &(struct report_layout){REPORT_COLUMNS(candidate_columns), .of = report},
+                      found->candidates, found->candidate_count, sizeof *found->candidates);
+}
+
+/* ---- Threads, if iterations are spread over several ---- */
+
+/* In text the busiest ones. */
+#define THREADS_SHOWN 16
+
+#define ROW(member) MEMBER(struct iterations_row, member)
+
+static struct report_cell thread_cell(const void *at, struct report_table *table)
+{
+    const struct iterations_report *report = table->of;
+    uint32_t thread = ((const struct iterations_row *)at)->thread;
+
+    return thread == DEPS_NONE ? report_absent_cell()
+                               : report_number_cell(report->deps->lanes[thread].tid);
+}
+
+static struct report_cell name_cell(const void *at, struct report_table *table)
+{
+    const struct deps *deps = ((const struct iterations_report *)table->of)->deps;
+    uint32_t lane = ((const struct iterations_row *)at)->thread;
+    const struct definition_thread *thread =
+        lane == DEPS_NONE ? NULL : dense_at(&deps->definitions.threads, deps->lanes[lane].id);
+
+    return report_text_cell(
+        thread && thread->name ? definitions_text(&deps->definitions, thread->name) : NULL);
+}
+
+static struct report_cell busy_cell(const void *at, struct report_table *table)
+{
+    return report_number_if(iterations_is_known(table->of, ITERATION_BUSY),
+                            ((const struct iterations_row *)at)->busy);
+}
+
+static const struct report_column thread_columns[] = {
+    COLUMN("Thread", "thread", ID, 9, .cell = thread_cell),
+    COLUMN("Name", "name", TEXT, 12, .cell = name_cell, .left = true),
+    COLUMN("Count", "count", COUNT, 7, ROW(count)),
+    COLUMN("GPU busy", "busy_ns", TIME, 8, .cell = busy_cell),
+    COLUMN("Mean", "mean_ns", MEAN, 8, ROW(latency.mean)),
+    COLUMN("P50", "p50_ns", TIME, 8, ROW(latency.p50)),
+    COLUMN("P90", "p90_ns", TIME, 8, ROW(latency.p90)),
+    COLUMN("P99", "p99_ns", TIME, 8, ROW(latency.p99)),
+    COLUMN("Max", "max_ns", TIME, 8, ROW(latency.max)),
+};
+
+/* Nothing if one thread has all iterations. */
+static void print_threads(const struct report_out *out, const struct iterations_report *report)
+{
+    size_t threads = report->iterations->threads;
+    bool cut = out->format == REPORT_TEXT && threads > THREADS_SHOWN;
+    size_t count = cut ? THREADS_SHOWN : threads;
+    const struct report_layout layout = {REPORT_COLUMNS(thread_columns), .of = report,
+                                         .name = "threads", .measuring = REPORT_FIT_UNITS};
+
+    if (threads < 2 && report_has_titles(out))
+        return;
+    if (report_has_titles(out)) {
+        print_prefix(out, report->trace);
+        fputs("Latency by thread", out->file);
+        if (cut)
+            fprintf(out->file, ", the %s busiest of %s", mp_count(count).text,
+                    mp_count(threads).text);
+        fputs(":\n", out->file);
+    }
+    report_array(out, &layout, report->threads, count, sizeof *report->threads);
+}
+
+static void json_threads(struct json_writer *json, const struct iterations_report *report)
+{
+    report_json_array(json, "by_thread",
+                      &(struct report_layout){REPORT_COLUMNS(thread_columns), .of = report},
+                      report->threads, report->iterations->threads, sizeof *report->threads);
+}
+
+/* ---- The JSON document ---- */
+
+#define JSON_LINES 2 /* the document and its arrays have each item on its own line */
+
+static void json_way(struct json_writer *json, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    JSON_FACTS(
+        json, FACT("by", iterations_way_key(found->way)), FLAG("asked_for", !found->found),
+        FACT("name", found->name), FACT("domain", found->domain),
+        FACT_IF("coverage_percent", !quality_gap(&report->deps->quality), 100 * found->coverage),
+        FACT_IF("graph", found->way == ITERATIONS_GRAPH, found->graph),
+        FACT_IF("kernel_period", found->way == ITERATIONS_KERNELS, found->period),
+        FACT_IF("wait_period", found->way == ITERATIONS_SYNCS, found->period),
+        FACT_IF("why_whole", *found->why_whole, found->why_whole));
+}
+
+static void json_counts(struct json_writer *json, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+    const struct iterations_summary *summary = report->summary;
+
+    JSON_FACTS(json, FACT("count", found->count), FACT("threads", found->threads),
+               FACT("at_once", summary->at_once), FACT("max_at_once", summary->max_at_once),
+               FACT("unfinished", found->unfinished), FACT("pipelined", found->pipelined),
+               FACT("outside", found->outside), FACT("begin_ns", summary->begin),
+               FACT("end_ns", summary->end),
+               FACT_IF("throughput_per_second", summary->throughput > 0, summary->throughput),
+               FACT_IF("period_mean_ns", summary->period > 0, summary->period),
+               FACT("median", (uint64_t)summary->median + 1),
+               FACT("outlier_limit_ns", summary->limit));
+}
+
+static void json_statistics(struct json_writer *json, const struct iterations_report *report)
+{
+    json_key_object(json, "statistics");
+    for (int i = 0; i < ITERATION_QUANTITIES; i++) {
+        enum iteration_quantity quantity = (enum iteration_quantity)i;
+        const char *key = iteration_quantity_key(quantity);
+
+        if (iterations_is_known(report, quantity))
+            JSON_KEY_OBJECT(json, key, STATISTICS_FACTS(&report->summary->statistics[i], ""));
+        else
+            JSON_FACTS(json, json_fact_null(key));
+    }
+    json_close_object(json);
+}
+
+static void print_json(FILE *out, const struct iterations_report *report)
+{
+    const struct deps *deps = report->deps;
+    const struct host_code host = iterations_host(report);
+    struct json_writer json;
+
+    json_open_document(&json, out, JSON_LINES);
+    json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
+              ranges_count(&deps->ranges));
+    if (report->candidates) {
+        json_candidates(&json, report);
+        json_close_document(&json);
+        return;
+    }
+    json_way(&json, report);
+    json_counts(&json, report);
+    JSON_FACTS(&json, FACT("no_calls", deps->no_calls),
+               FACT("unlaunched", deps->counts.unlaunched));
+    json_headline(&json, &report->summary->headline);
+    json_recording_cost(&json, report->baseline, report->recording_cost);
+    json_statistics(&json, report);
+    json_iterations_outliers(&json, report);
+    json_threads(&json, report);
+    json_host_code(&json, &host);
+    if (report->each)
+        json_iterations_each(&json, report);
+    json_close_document(&json);
+}
 
 /* ---- Lines ---- */
 
@@ -257,8 +523,7 @@ static void print_statistics(const struct report_out *out, const struct iteratio
 
 /* ---- Notes ---- */
 
-static void iterations_print_notes(const struct report_out *out,
-                                   const struct iterations_report *report)
+static void print_notes(const struct report_out *out, const struct iterations_report *report)
 {
     const struct iterations *found = report->iterations;
     const struct deps *deps = report->deps;
@@ -302,13 +567,13 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
     const struct host_code host = iterations_host(report);
 
     if (out->format == REPORT_JSON) {
-        print_iterations_json(out->file, report);
+        print_json(out->file, report);
         return;
     }
     print_head(out, report->trace, &report->deps->quality, report->range,
                ranges_count(&report->deps->ranges));
     if (report->candidates) {
-        print_iterations_candidates(out, report);
+        print_candidates(out, report);
         return;
     }
     print_head_lines(out, report);
@@ -317,9 +582,9 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
     } else {
         print_statistics(out, report);
         print_iterations_outliers(out, report);
-        print_iterations_threads(out, report);
+        print_threads(out, report);
         print_host_code(out, &host);
     }
     if (out->format == REPORT_TEXT)
-        iterations_print_notes(out, report);
+        print_notes(out, report);
 }

@@ -1,12 +1,7 @@
 /* The iterations of a trace as text, CSV and JSON.
  *
- *     print.c             by which way they were found, the table of statistics
- *     each.c              --each: a row for each of them
- *     candidates_table.c  --candidates: what else repeats
- *     known.c             what is not known where kernels have no times
- *     outliers.c          the table of outliers, and which came with lower clocks
- *     threads_table.c     a row for each thread, if there are several
- *     json.c              the JSON document
+ *     print.c   by which way they were found, the table of statistics, threads, --candidates; JSON
+ *     each.c    --each: a row for each of them; the table of outliers
  */
 #ifndef MP_REPORTS_ITERATIONS_PRINT_H
 #define MP_REPORTS_ITERATIONS_PRINT_H
@@ -52,18 +47,10 @@ void print_iterations_columns(FILE *out, const struct iterations_report *report,
 
 void print_iterations_each(const struct report_out *out, const struct iterations_report *report);
 void json_iterations_each(struct json_writer *json, const struct iterations_report *report);
-void print_iterations_json(FILE *out, const struct iterations_report *report);
-void print_iterations_candidates(const struct report_out *out,
-                                 const struct iterations_report *report);
-void json_iterations_candidates(struct json_writer *json, const struct iterations_report *report);
 
 void print_iterations_outliers(const struct report_out *out,
                                const struct iterations_report *report);
 void json_iterations_outliers(struct json_writer *json, const struct iterations_report *report);
-
-/* Nothing if one thread has all iterations. */
-void print_iterations_threads(const struct report_out *out, const struct iterations_report *report);
-void json_iterations_threads(struct json_writer *json, const struct iterations_report *report);
 
 /* What the table of its host code needs. */
 static inline struct host_code iterations_host(const struct iterations_report *report)
@@ -80,12 +67,12 @@ bool iterations_is_known(const struct iterations_report *report, enum iteration_
 /* How the iterations were found, in a line without a newline. */
 void print_iterations_way(FILE *out, const struct iterations_report *report);
 
-/* A line if the iterations leave much of the GPU work out. */
 /* A line on how long an iteration takes, where the P50 of the latencies does not say that: work is
  * queued ahead, or times differ by capture range or mode. */
 void print_iterations_headline(const struct report_out *out,
                                const struct iterations_report *report);
 
+/* A line if the iterations leave much of the GPU work out. */
 void print_iterations_warning(const struct report_out *out, const struct iterations_report *report);
 
 #endif

@@ -4,7 +4,7 @@
  *     syncs      |=======|=======|=======|         of one thread; each lasts until the next begins
  *
  * An iteration of `syncs` has as many segments as repeat together, such as two of a program that
- * waits for its loss after each step: base/data/algorithms.h finds how many, place.c where it
+ * waits for its loss after each step: base/data/algorithms.h finds how many, series.c where it
  * begins.
  */
 #include <stdio.h>
@@ -219,7 +219,7 @@ static double pause_before(const void *context, uint32_t place)
 }
 
 /* Without a period every segment is one, and also where segments differ only in that some do more
- * now and then (alike.c). */
+ * now and then (segments.c). */
 static enum mp_status find_period(struct waits *waits)
 {
     struct iterations_series *series = &waits->series;

@@ -15,6 +15,43 @@
 
 #include "base/poison.h"
 
+/* ---- Where in a period an iteration begins ----
+ *
+ *     recorded   a a a b a a a b a a a b      12 items of period 4
+ *     at 0       |-----| |-----| |-----|      all of them
+ *     at 3       . . . |-----| |-----| .      where the thread pauses longest, such as for `a`
+ *
+ * The program itself says where recording begins and ends, and it says so between two iterations.
+ * So if what was recorded is a whole number of periods and nothing else, the first item begins an
+ * iteration. Otherwise the longest pause says where: there the program waits and begins again.
+ */
+
+static bool is_all(const struct mp_period *period, size_t items)
+{
+    return !period->first && period->count == items && period->count % period->period == 0;
+}
+
+/* The place of the period at which iterations begin; `items`: of the sequence that was searched. */
+static uint32_t find_place(const struct mp_period *period, size_t items, iterations_pause *pause,
+                           const void *context)
+{
+    uint32_t best = 0;
+    double max;
+
+    if (is_all(period, items))
+        return 0;
+    max = pause(context, 0);
+    for (uint32_t place = 1; place < period->period; place++) {
+        double here = pause(context, place);
+
+        if (here > max) {
+            max = here;
+            best = place;
+        }
+    }
+    return best;
+}
+
 /* ---- The period ---- */
 
 /* The items from *first up to *end are those of the capture range that has most. */
@@ -149,8 +186,8 @@ enum mp_status iterations_find_starts(struct iterations_series *series, iteratio
     uint32_t first, end;
 
     inside.first -= series->first;
-    first = period->first +
-            iterations_place(&inside, series->end - series->first, pause, series->context);
+    first =
+        period->first + find_place(&inside, series->end - series->first, pause, series->context);
     end = first;
     series->start_count = 0;
     if (first + period->period > period->first + period->count)

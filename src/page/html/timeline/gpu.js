@@ -260,7 +260,7 @@ export function sampledIn(line, from, to) {
 // ---- Idle gaps ----
 //
 // Each gap piece by piece, by what the thread did that launched the work at its end. The rule is
-// that of `miniprof iters` (src/reports/iterations/idle.c).
+// that of `miniprof iters` (src/reports/iterations/measure.c).
 
 export const IDLE_CAUSES = [
     ["idle_launch", "work is being launched", "--idle-launch"],
