@@ -8,7 +8,7 @@
 #include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/advise/advise.h"
-#include "reports/job/inside.h"
+#include "reports/job/job.h"
 
 #include "base/poison.h"
 
@@ -18,7 +18,7 @@
 #define MIN_LATE   DEPS_TOLERANCE_NS
 
 /* How late a rank is over all iterations. */
-struct lateness {
+struct late_rank {
     uint32_t process;
     uint64_t *by_iteration; /* ns; a part of struct work.late */
     uint64_t sum;
@@ -29,9 +29,9 @@ struct work {
     const struct deps_windows *iterations;
     struct deps_windows all; /* one window over all of them */
     struct deps_window window;
-    uint64_t length;        /* ns, of that */
-    uint64_t *late;         /* by process, then iteration; owned */
-    struct lateness *ranks; /* the latest first; owned */
+    uint64_t length;         /* ns, of that */
+    uint64_t *late;          /* by process, then iteration; owned */
+    struct late_rank *ranks; /* the latest first; owned */
     struct advice *advice;
 };
 
@@ -79,10 +79,10 @@ static void add_side(struct work *work, size_t instance, size_t first, uint32_t 
     work->ranks[process].sum += late;
 }
 
-static int compare_lateness(const void *left, const void *right)
+static int compare_late_ranks(const void *left, const void *right)
 {
-    const struct lateness *a = left;
-    const struct lateness *b = right;
+    const struct late_rank *a = left;
+    const struct late_rank *b = right;
 
     return MP_ORDER(b->sum, a->sum) ?: MP_ORDER(a->process, b->process);
 }
@@ -98,14 +98,14 @@ static enum mp_status measure(struct work *work)
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < processes; i++)
         work->ranks[i] =
-            (struct lateness){.process = (uint32_t)i, .by_iteration = &work->late[i * count]};
+            (struct late_rank){.process = (uint32_t)i, .by_iteration = &work->late[i * count]};
     for (size_t i = 0; i < job->ranks->instance_count; i++) {
         size_t first = job_first_side(job, i);
 
         for (uint32_t k = 0; k < job->ranks->instances[i].side_count; k++)
             add_side(work, i, first, k);
     }
-    qsort(work->ranks, processes, sizeof *work->ranks, compare_lateness);
+    qsort(work->ranks, processes, sizeof *work->ranks, compare_late_ranks);
     return MP_OK;
 }
 
@@ -171,7 +171,7 @@ static void name_causes(const struct work *work, uint32_t process, const struct 
     }
 }
 
-static void describe_rank(const struct work *work, const struct lateness *rank,
+static void describe_rank(const struct work *work, const struct late_rank *rank,
                           struct advise_finding *finding)
 {
     size_t count = work->iterations->count, late = 0;
@@ -194,7 +194,7 @@ static void describe_rank(const struct work *work, const struct lateness *rank,
     advise_number(finding, "late_ns", late ? (double)sum / (double)late : 0);
 }
 
-static enum mp_status judge_rank(struct work *work, const struct lateness *rank)
+static enum mp_status judge_rank(struct work *work, const struct late_rank *rank)
 {
     struct advise_finding finding = advise_finding_of(ADVISE_LATE_RANK);
     struct job_taken taken = {.by_name = NULL};

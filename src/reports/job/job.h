@@ -5,16 +5,16 @@
  *     rank 1   ──────c──────────(arrives)──┴──transfer──┘──d──      takes no time, and its transfer
  *                          last ^
  *
- * The transfer waits for the arrivals of all that the operation needs: of all ranks, of the
- * root, of the other side of a send. The time between the own arrival and the transfer is waiting
- * for peers. It is no activity's, so a GPU idles in it, although the kernel spins.
+ * The transfer waits for the arrivals of all that the operation needs: of all ranks, of the root,
+ * of the other side of a send. The time between the own arrival and the transfer is waiting for
+ * peers. It is no activity's, so a GPU idles in it, although the kernel spins.
  *
  * The result is a struct deps, so all that deps can say of one process it can say of the job: one
  * critical path, which changes ranks; slack; what-if. Times are those of the first process's clock;
  * between hosts, ranks' offsets are applied. Names begin with their rank: "rank1:gemm".
  *
- *     job.c      reads the ranks; capture ranges and iterations of a job
- *     kernels.c  which kernel is which side of which instance
+ *     job.c      reads the ranks: which kernel is which side of which instance; capture ranges and
+ *                iterations of a job
  *     merge.c    the graphs of the ranks become one; arrivals and transfers; and back again
  *     late.c     what-if over a job: late=0 besides what replay knows
  *     advice.c   findings: late ranks, bubbles, transfers
@@ -28,7 +28,7 @@
 #include "reports/ranks/ranks.h"
 #include "reports/replay/replay.h"
 
-struct job_part; /* inside.h */
+struct job_part; /* below */
 
 /* A job. All arrays are owned. */
 struct job {
@@ -148,5 +148,58 @@ enum mp_status job_use(const struct deps *deps, const struct deps_windows *windo
                        struct job_usage *usage);
 
 void job_usage_free(struct job_usage *usage);
+
+/* ---- Between the files: the graphs of the ranks before they are one ---- */
+
+/* A side of an instance, by the kernel that carries it. */
+struct job_side {
+    uint64_t begin, length; /* ns, of the kernel */
+    uint32_t process;
+    uint32_t side; /* in ranks->sides */
+};
+
+/* Where the arrays of a part begin in those of the job. */
+struct job_bases {
+    uint32_t threads, streams; /* lanes */
+    uint32_t calls;            /* activities on threads */
+    uint32_t copies, waits, fronts, classes;
+};
+
+/* The graph of one rank. */
+struct job_part {
+    struct deps deps;    /* its times are the job's */
+    uint32_t process;    /* in the set */
+    uint32_t rank;       /* in the job */
+    uint32_t *sides;     /* by device activity: in job->sides, the first; DEPS_NONE; owned */
+    uint32_t split;      /* how many kernels have sides */
+    uint32_t *names;     /* by name: in the job's; 0: not asked for yet; owned */
+    uint32_t *began;     /* by device activity: in the job, as what it depends on; owned */
+    uint32_t *ended;     /* the same, as what others depend on; until job_free; owned */
+    uint32_t host_count; /* of deps, which is gone after job_link */
+    uint32_t work_count; /* device activities there */
+    struct job_bases at; /* where merge.c puts it */
+};
+
+/* A time of a process, in the job. */
+static inline uint64_t job_moment(const struct job *job, uint32_t process, uint64_t time)
+{
+    return ranks_moment(job->ranks, job->set, process, time) - job->axis;
+}
+
+/* Whether the side at `at` of job->sides is of the same kernel as the one before. */
+bool job_same_kernel(const struct job *job, size_t at);
+
+/* When the transfer of a kernel begins that begins and ends then; `first` is its first side. */
+uint64_t job_transfer_begin(const struct job *job, uint32_t first,
+                            const struct deps_activity *kernel);
+
+/* What it does, as AllReduce; of several operations the first. */
+const char *job_function(const struct job *job, uint32_t first);
+
+/* Makes job->deps of the parts, kernels of NCCL as two. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status job_merge(struct job *job);
+
+/* Lets the transfers wait, and notes their sides. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status job_wait_for_peers(struct job *job);
 
 #endif

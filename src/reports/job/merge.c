@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/data/algorithms.h"
-#include "reports/job/inside.h"
 #include "reports/job/job.h"
 
 #include "base/poison.h"

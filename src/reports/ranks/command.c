@@ -5,9 +5,9 @@
 #include "cli/command.h"
 #include "cli/report_options.h"
 #include "cli/traces.h"
-#include "reports/ranks/lateness.h"
 #include "reports/ranks/load.h"
 #include "reports/ranks/print.h"
+#include "reports/ranks/ranks.h"
 
 #include "base/poison.h"
 

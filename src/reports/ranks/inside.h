@@ -2,13 +2,11 @@
  *
  *     load.c       reads the traces of a job, one after the other
  *     ranks.c      the whole way from traces to waiting ranks; members of communicators
- *     read.c       the rows of a trace, and which call launched which kernel
- *     functions.c  what functions wait for, by their names
- *     carriers.c   calls with their kernels: operations
+ *     read.c       the rows of a trace; what each kernel carries, for exports of one trace
+ *     carriers.c   which call launched which kernel; calls with their kernels: operations
  *     lanes.c      how far the numbers of ranks are shifted
  *     clocks.c     how far the clocks of hosts are apart
  *     instances.c  operations of one instance come together; who was last; sums
- *     operations.c what each kernel carries, for exports of one trace
  *     lateness.c   which two ranks of each instance to compare; one path less the other
  *     walk.c       the steps of a path as entries, and the NVTX ranges of host code
  */
@@ -18,7 +16,6 @@
 #include "base/data/hash.h"
 #include "profile/definitions.h"
 #include "reports/deps/deps.h"
-#include "reports/ranks/lateness.h"
 #include "reports/ranks/ranks.h"
 
 /* An operation that ran: a call's part in a kernel on the device. */
@@ -99,9 +96,6 @@ struct ranks_part {
 enum mp_status ranks_read(struct mp_trace *trace, struct ranks_part *part, struct quality *quality,
                           struct mp_error *error);
 
-/* A row of `collective`, all of whose columns are known. */
-struct ranks_call ranks_call_of(const uint64_t *const *columns, size_t row);
-
 void ranks_part_free(struct ranks_part *part);
 
 /* Reads when kernels were launched, and gives calls whose launch is unknown the correlation of the
@@ -135,13 +129,6 @@ bool ranks_is_pair(const char *function);
 bool ranks_is_synchronous(const char *function);
 
 /* ---- All traces ---- */
-
-/* Finds communicators and members in the operations; takes out those of doubled ranks.
- * MP_ERR_MEMORY. */
-enum mp_status ranks_find_members(struct ranks *ranks);
-
-/* Counts the jobs. MP_ERR_MEMORY. */
-enum mp_status ranks_count_jobs(struct ranks *ranks, size_t process_count);
 
 /* Shifts numbers and replays so that equal ones mean one instance, and takes out the operations for
  * which no shift holds. MP_ERR_MEMORY. */

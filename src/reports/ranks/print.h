@@ -7,7 +7,6 @@
 
 #include "base/text/json.h"
 #include "profile/set.h"
-#include "reports/ranks/lateness.h"
 #include "reports/ranks/ranks.h"
 #include "table/table.h"
 

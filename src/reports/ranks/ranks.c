@@ -1,5 +1,6 @@
 /* The whole way from traces to waiting ranks: each trace is read alone and leaves its operations,
- * then these are matched. Memory is a hundred bytes an operation. */
+ * then these are matched. Memory is a hundred bytes an operation.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,65 +10,53 @@
 
 #include "base/poison.h"
 
-void ranks_init(struct ranks *ranks)
+/* ---- What names of functions and kernels say ---- */
+
+const char *ranks_function(const struct ranks *ranks, uint32_t function)
 {
-    *ranks = (struct ranks){0};
+    const char *name = mp_intern_get(&ranks->names, function, NULL);
+
+    return name ? name : "";
 }
 
-void ranks_free(struct ranks *ranks)
+bool ranks_is_nccl(const char *kernel)
 {
-    free(ranks->communicators);
-    free(ranks->members);
-    free(ranks->instances);
-    free(ranks->sides);
-    free(ranks->groups);
-    free(ranks->clocks);
-    free(ranks->ops);
-    mp_intern_free(&ranks->names);
-    *ranks = (struct ranks){0};
+    const char *nccl = strstr(kernel, "nccl");
+
+    return nccl && strstr(nccl, "Kernel");
 }
 
-enum mp_status ranks_add(struct ranks *ranks, struct mp_trace *trace, uint32_t process,
-                         uint32_t rank, struct quality *quality, struct mp_error *error)
+const char *ranks_function_in(const char *kernel, size_t *bytes)
 {
-    struct ranks_part part;
-    enum mp_status status = ranks_read(trace, &part, quality, error);
+    const char *prefix = strstr(kernel, "Kernel_");
+    const char *function = prefix ? prefix + strlen("Kernel_") : kernel;
 
-    if (status == MP_OK)
-        status = ranks_find_launches(trace, &part, error);
-    if (status == MP_OK &&
-        (ranks_is_told(&part) ? ranks_join(ranks, &part, process)
-                              : ranks_join_by_order(ranks, &part, process, rank)) != MP_OK)
-        status = mp_error_set(error, MP_ERR_MEMORY, "cannot match the calls: out of memory");
-    ranks_part_free(&part);
-    return status;
+    *bytes = strcspn(function, "_(<");
+    return function;
 }
 
-/* From the clocks of the files to one axis, as far as the set knows. */
-static void put_on_axis(struct ranks *ranks, const struct trace_set *set)
+bool ranks_is_pair(const char *function)
 {
-    for (size_t i = 0; i < ranks->op_count; i++) {
-        struct op *op = &ranks->ops[i];
+    return !strcmp(function, "Send") || !strcmp(function, "Recv");
+}
 
-        op->start += set->processes[op->process].offset;
-        op->end += set->processes[op->process].offset;
+bool ranks_is_synchronous(const char *function)
+{
+    static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
+                                        "AllToAll",  "Barrier",   "AllGatherV"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(function, names[i]))
+            return true;
     }
+    return false;
 }
 
-enum mp_status ranks_finish(struct ranks *ranks, const struct trace_set *set)
+uint32_t ranks_missing(const struct ranks_communicator *communicator)
 {
-    put_on_axis(ranks, set);
-    MP_TRY(ranks_find_members(ranks));
-    MP_TRY(ranks_count_jobs(ranks, set->count));
-    MP_TRY(ranks_shift(ranks, set));
-    ranks_sort(ranks);
-    MP_TRY(ranks_align(ranks, set));
-    MP_TRY(ranks_make_instances(ranks));
-    MP_TRY(ranks_sum_up(ranks));
-    free(ranks->ops);
-    ranks->ops = NULL;
-    ranks->op_count = ranks->op_capacity = 0;
-    return MP_OK;
+    return communicator->ranks > communicator->member_count
+               ? communicator->ranks - (uint32_t)communicator->member_count
+               : 0;
 }
 
 /* ---- Which process is which rank of which communicator ---- */
@@ -111,7 +100,9 @@ static enum mp_status add_member(struct ranks *ranks, const struct op *op)
     return MP_OK;
 }
 
-enum mp_status ranks_find_members(struct ranks *ranks)
+/* Finds communicators and members in the operations; takes out those of doubled ranks.
+ * MP_ERR_MEMORY. */
+static enum mp_status find_members(struct ranks *ranks)
 {
     size_t kept = 0;
 
@@ -161,7 +152,8 @@ static void join_members(const struct ranks *ranks, uint32_t *next)
     }
 }
 
-enum mp_status ranks_count_jobs(struct ranks *ranks, size_t process_count)
+/* Counts the jobs. MP_ERR_MEMORY. */
+static enum mp_status count_jobs(struct ranks *ranks, size_t process_count)
 {
     uint32_t *next = calloc(process_count + 1, sizeof *next);
     bool *is_group = calloc(process_count + 1, sizeof *is_group);
@@ -180,4 +172,67 @@ enum mp_status ranks_count_jobs(struct ranks *ranks, size_t process_count)
     free(is_group);
     free(next);
     return next && is_group ? MP_OK : MP_ERR_MEMORY;
+}
+
+/* ---- The whole way ---- */
+
+void ranks_init(struct ranks *ranks)
+{
+    *ranks = (struct ranks){0};
+}
+
+void ranks_free(struct ranks *ranks)
+{
+    free(ranks->communicators);
+    free(ranks->members);
+    free(ranks->instances);
+    free(ranks->sides);
+    free(ranks->groups);
+    free(ranks->clocks);
+    free(ranks->ops);
+    mp_intern_free(&ranks->names);
+    *ranks = (struct ranks){0};
+}
+
+enum mp_status ranks_add(struct ranks *ranks, struct mp_trace *trace, uint32_t process,
+                         uint32_t rank, struct quality *quality, struct mp_error *error)
+{
+    struct ranks_part part;
+    enum mp_status status = ranks_read(trace, &part, quality, error);
+
+    if (status == MP_OK)
+        status = ranks_find_launches(trace, &part, error);
+    if (status == MP_OK &&
+        (ranks_is_told(&part) ? ranks_join(ranks, &part, process)
+                              : ranks_join_by_order(ranks, &part, process, rank)) != MP_OK)
+        status = mp_error_set(error, MP_ERR_MEMORY, "cannot match the calls: out of memory");
+    ranks_part_free(&part);
+    return status;
+}
+
+/* From the clocks of the files to one axis, as far as the set knows. */
+static void put_on_axis(struct ranks *ranks, const struct trace_set *set)
+{
+    for (size_t i = 0; i < ranks->op_count; i++) {
+        struct op *op = &ranks->ops[i];
+
+        op->start += set->processes[op->process].offset;
+        op->end += set->processes[op->process].offset;
+    }
+}
+
+enum mp_status ranks_finish(struct ranks *ranks, const struct trace_set *set)
+{
+    put_on_axis(ranks, set);
+    MP_TRY(find_members(ranks));
+    MP_TRY(count_jobs(ranks, set->count));
+    MP_TRY(ranks_shift(ranks, set));
+    ranks_sort(ranks);
+    MP_TRY(ranks_align(ranks, set));
+    MP_TRY(ranks_make_instances(ranks));
+    MP_TRY(ranks_sum_up(ranks));
+    free(ranks->ops);
+    ranks->ops = NULL;
+    ranks->op_count = ranks->op_capacity = 0;
+    return MP_OK;
 }

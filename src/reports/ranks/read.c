@@ -1,5 +1,7 @@
-/* Reads one trace: the calls of NCCL, its communicators, the kernels that carry its name, which
- * nodes of graphs they are, and which call launched which kernel. */
+/* Reads one trace: the calls of NCCL, its communicators, the kernels that carry its name, and which
+ * nodes of graphs they are. Then, for those who go through its rows themselves, what each kernel
+ * carries.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +41,8 @@ static enum mp_status take_node(void *context, const struct mp_batch *batch, uin
     return MP_OK;
 }
 
-struct ranks_call ranks_call_of(const uint64_t *const *columns, size_t row)
+/* A row of `collective`, all of whose columns are known. */
+static struct ranks_call call_of(const uint64_t *const *columns, size_t row)
 {
     const struct mp_collective_columns from = mp_collective_columns(columns);
 
@@ -66,7 +69,7 @@ static enum mp_status take_call(void *context, const struct mp_batch *batch, uin
 
     MP_TRY(mp_reserve((void **)&part->calls, part->call_count, &part->call_capacity,
                       sizeof *part->calls));
-    part->calls[part->call_count++] = ranks_call_of(batch->columns, row);
+    part->calls[part->call_count++] = call_of(batch->columns, row);
     return MP_OK;
 }
 
@@ -184,169 +187,217 @@ void ranks_part_free(struct ranks_part *part)
     *part = (struct ranks_part){0};
 }
 
-/* Which call launched which kernel, where nobody told: NVTX knows calls, and CUPTI launches.
+/* ---- What each kernel of one trace carries ----
  *
- *     thread   |- AllReduce -|     |- AllReduce -| |- AllReduce -|  |- ncclGroupEnd -|
- *                   launch                                              launch
+ * For those who go through its rows themselves: the calls, sorted by the launch's correlation id
+ * or, if they were captured, by the carrier of their nodes.
  *
- * Outside of a group a call launches its kernel before it returns. In a group the calls wait for
- * the launch at the group's end. So a launch belongs to the call that it lies in, or else to all
- * calls of its thread since the last launch. Where these are of several communicators, each of them
- * has a kernel, and nothing says which one it is: such calls stay without a kernel.
+ *     calls   | a b | c | d e |      launches 17 -> a, 20 -> c; carriers 5 -> d
+ *     nodes   (graph, node) -> carrier
  */
 
-/* ---- When kernels were launched ---- */
+struct ranks_operations {
+    struct ranks_part part;
+    struct mp_map launches; /* correlation -> first call */
+    struct mp_map carriers; /* carrier -> first call */
+    struct mp_map nodes;    /* ranks_node_key() -> index of part.nodes */
+};
 
-static enum mp_status take_launch(void *context, const struct mp_batch *batch, uint32_t row)
+/* ---- Loading ---- */
+
+static enum mp_status take_any(void *context, const struct mp_batch *batch)
 {
-    const struct mp_call_columns call = mp_call_columns(batch->columns);
-    struct ranks_part *part = context;
-    uint32_t index = mp_map_get(&part->by_correlation, call.correlation[row]);
-
-    if (index == MP_MAP_ABSENT)
-        return MP_OK;
-    part->kernels[index].launch_thread = call.thread[row];
-    part->kernels[index].launched = call.start[row];
+    (void)batch;
+    *(bool *)context = true;
     return MP_OK;
 }
 
-static const struct reading_table launch_tables[] = {
-    {MP_TABLE_call, MP_MASK(call, thread, start, correlation), .take_row = take_launch},
-};
-
-/* ---- Calls and launches of a thread in order ---- */
-
-/* A call or a launch. */
-struct moment {
-    uint64_t thread, time;
-    size_t index;
-    bool is_call, is_pair;
-};
-
-static int compare_moments(const void *left, const void *right)
+/* What comes together: captured calls of a carrier, others of a launch; 0: of neither. */
+static uint64_t key_of(const struct ranks_call *call)
 {
-    const struct moment *a = left;
-    const struct moment *b = right;
-
-    return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
-           ((int)b->is_call - (int)a->is_call);
+    return call->captured ? call->carrier : call->correlation;
 }
 
-static bool wants_launch(const struct ranks_call *call)
+static int compare_calls(const void *left, const void *right)
 {
-    return !call->captured && !call->correlation;
+    const struct ranks_call *a = left;
+    const struct ranks_call *b = right;
+
+    if (a->captured != b->captured)
+        return a->captured ? 1 : -1;
+    return MP_ORDER(key_of(a), key_of(b)) ?: MP_ORDER(a->start, b->start) ?:
+           MP_ORDER(a->number, b->number);
 }
 
-static size_t list_moments(const struct ranks_part *part, struct moment *moments)
+static bool belong_together(const struct ranks_call *a, const struct ranks_call *b)
 {
-    size_t count = 0;
+    return a->captured == b->captured && key_of(a) == key_of(b);
+}
 
-    for (size_t i = 0; i < part->call_count; i++) {
+static enum mp_status index_calls(struct ranks_operations *operations)
+{
+    const struct ranks_part *part = &operations->part;
+    enum mp_status status = MP_OK;
+
+    for (size_t i = 0; i < part->call_count && i < MP_MAP_ABSENT && !status; i++) {
         const struct ranks_call *call = &part->calls[i];
-        const char *name = definitions_text(&part->definitions, call->function);
 
-        if (wants_launch(call))
-            moments[count++] =
-                (struct moment){call->thread, call->start, i, true, name && ranks_is_pair(name)};
+        if (key_of(call) && (!i || !belong_together(call - 1, call)))
+            status = mp_map_put(call->captured ? &operations->carriers : &operations->launches,
+                                key_of(call), (uint32_t)i);
     }
-    for (size_t i = 0; i < part->kernel_count; i++) {
-        const struct ranks_kernel *kernel = &part->kernels[i];
-
-        if (kernel->launched)
-            moments[count++] =
-                (struct moment){kernel->launch_thread, kernel->launched, i, false, kernel->is_pair};
-    }
-    return count;
+    for (size_t i = 0; i < part->node_count && i < MP_MAP_ABSENT && !status; i++)
+        status = mp_map_put(&operations->nodes,
+                            ranks_node_key(part->nodes[i].graph, part->nodes[i].graph_node),
+                            (uint32_t)i);
+    return status;
 }
 
-static bool lies_in(const struct ranks_call *call, uint64_t time)
+static enum mp_status load(struct ranks_operations *operations, struct mp_trace *trace,
+                           struct mp_error *error)
 {
-    return time >= call->start && time - call->start <= call->duration;
+    struct ranks_part *part = &operations->part;
+    struct quality quality;
+    enum mp_status status = ranks_read(trace, part, &quality, error);
+
+    quality_free(&quality);
+    MP_TRY(status);
+    MP_TRY(ranks_find_launches(trace, part, error));
+    if (part->call_count)
+        qsort(part->calls, part->call_count, sizeof *part->calls, compare_calls);
+    status = index_calls(operations);
+    return status ? mp_error_set(error, status, "cannot keep NCCL's calls: out of memory") : MP_OK;
 }
 
-/* Whether the calls from `first` to before `end` that the launch may carry are of one
- * communicator. */
-static bool is_one_communicator(const struct ranks_part *part, const struct moment *moments,
-                                size_t first, size_t end, bool is_pair)
+enum mp_status ranks_has_calls(struct mp_trace *trace, bool *has, struct mp_error *error)
 {
-    const struct ranks_call *seen = NULL;
-
-    for (size_t i = first; i < end; i++) {
-        const struct ranks_call *call = &part->calls[moments[i].index];
-
-        if (!moments[i].is_call || moments[i].is_pair != is_pair || call->correlation)
-            continue;
-        if (seen && seen->communicator != call->communicator)
-            return false;
-        seen = call;
-    }
-    return true;
-}
-
-/* Gives the calls from `first` on, of the launch's kind, its correlation. */
-static void claim(struct ranks_part *part, const struct moment *moments, size_t first,
-                  size_t launch)
-{
-    const bool is_pair = moments[launch].is_pair;
-    const struct ranks_kernel *kernel = &part->kernels[moments[launch].index];
-
-    if (!is_one_communicator(part, moments, first, launch, is_pair))
-        return;
-    for (size_t i = first; i < launch; i++) {
-        struct ranks_call *call = &part->calls[moments[i].index];
-
-        if (moments[i].is_call && moments[i].is_pair == is_pair && !call->correlation)
-            call->correlation = kernel->correlation;
-    }
-}
-
-/* Goes through the moments of all threads. `first` is where the group that is open began: behind
- * the last launch that was followed by a call. */
-static void claim_all(struct ranks_part *part, const struct moment *moments, size_t count)
-{
-    size_t first = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (i && moments[i].thread != moments[i - 1].thread)
-            first = i;
-        if (moments[i].is_call) {
-            if (i && !moments[i - 1].is_call)
-                first = i;
-            continue;
-        }
-        if (i > first && moments[i - 1].is_call &&
-            lies_in(&part->calls[moments[i - 1].index], moments[i].time))
-            first = i - 1;
-        claim(part, moments, first, i);
-    }
-}
-
-static bool needs_launches(const struct ranks_part *part)
-{
-    for (size_t i = 0; i < part->call_count; i++) {
-        if (wants_launch(&part->calls[i]))
-            return true;
-    }
-    return false;
-}
-
-enum mp_status ranks_find_launches(struct mp_trace *trace, struct ranks_part *part,
-                                   struct mp_error *error)
-{
+    static const struct reading_table tables[] = {
+        {MP_TABLE_collective, MP_MASK(collective, source), .take = take_any},
+    };
     const struct reading reading = {
-        .trace = trace, .what = "the launches", .context = part, READING_TABLES(launch_tables)};
-    struct moment *moments;
-    size_t count;
+        .trace = trace, .what = "NCCL's calls", .context = has, READING_TABLES(tables)};
 
-    if (!part->kernel_count || !needs_launches(part))
+    *has = false;
+    return reading_run(&reading, error);
+}
+
+enum mp_status ranks_operations_load(struct mp_trace *trace, struct ranks_operations **operations,
+                                     struct mp_error *error)
+{
+    bool has;
+    enum mp_status status;
+
+    *operations = NULL;
+    MP_TRY(ranks_has_calls(trace, &has, error));
+    if (!has)
         return MP_OK;
-    MP_TRY(reading_run(&reading, error));
-    moments = calloc(part->call_count + part->kernel_count, sizeof *moments);
-    if (!moments)
-        return mp_error_set(error, MP_ERR_MEMORY, "cannot read the launches: out of memory");
-    count = list_moments(part, moments);
-    qsort(moments, count, sizeof *moments, compare_moments);
-    claim_all(part, moments, count);
-    free(moments);
-    return MP_OK;
+    *operations = calloc(1, sizeof **operations);
+    if (!*operations)
+        return mp_error_set(error, MP_ERR_MEMORY, "cannot read NCCL's calls: out of memory");
+    status = load(*operations, trace, error);
+    if (status != MP_OK) {
+        ranks_operations_free(*operations);
+        *operations = NULL;
+    }
+    return status;
+}
+
+void ranks_operations_free(struct ranks_operations *operations)
+{
+    if (!operations)
+        return;
+    ranks_part_free(&operations->part);
+    mp_map_free(&operations->launches);
+    mp_map_free(&operations->carriers);
+    mp_map_free(&operations->nodes);
+    free(operations);
+}
+
+/* ---- Finding ---- */
+
+static uint32_t first_of(const struct ranks_operations *operations, uint64_t correlation,
+                         uint64_t graph, uint64_t graph_node)
+{
+    uint32_t node;
+
+    if (!graph_node)
+        return correlation ? mp_map_get(&operations->launches, correlation) : MP_MAP_ABSENT;
+    node = mp_map_get(&operations->nodes, ranks_node_key(graph, graph_node));
+    return node == MP_MAP_ABSENT
+               ? MP_MAP_ABSENT
+               : mp_map_get(&operations->carriers, operations->part.nodes[node].carrier);
+}
+
+size_t ranks_operations_find(const struct ranks_operations *operations, uint64_t correlation,
+                             uint64_t graph, uint64_t graph_node, size_t *first)
+{
+    const struct ranks_call *calls;
+    size_t end;
+
+    *first = operations ? first_of(operations, correlation, graph, graph_node) : MP_MAP_ABSENT;
+    if (*first == MP_MAP_ABSENT)
+        return 0;
+    calls = operations->part.calls;
+    for (end = *first + 1;
+         end < operations->part.call_count && belong_together(&calls[*first], &calls[end]);)
+        end++;
+    return end - *first;
+}
+
+static struct ranks_operation describe(const struct ranks_part *part, const struct ranks_call *call)
+{
+    const struct ranks_comm *comm = dense_at(&part->comms, call->communicator);
+    struct ranks_operation operation = {
+        .function = definitions_text(&part->definitions, call->function),
+        .datatype = definitions_text(&part->definitions, call->datatype),
+        .rank = RANKS_NONE,
+        .peer = ranks_small(call->peer, RANKS_NONE),
+        .number = call->number,
+        .sequence = call->captured ? 0 : call->sequence,
+        .bytes = call->bytes,
+    };
+
+    if (!comm || !comm->hash)
+        return operation;
+    operation.hash = comm->hash;
+    operation.name = definitions_text(&part->definitions, comm->name);
+    operation.ranks = ranks_small(comm->ranks, 0);
+    operation.rank = ranks_small(comm->rank, RANKS_NONE);
+    return operation;
+}
+
+struct ranks_operation ranks_operations_at(const struct ranks_operations *operations, size_t place)
+{
+    return describe(&operations->part, &operations->part.calls[place]);
+}
+
+struct ranks_operation ranks_operations_of(const struct ranks_operations *operations,
+                                           const uint64_t *const *columns, size_t row)
+{
+    const struct ranks_call call = call_of(columns, row);
+
+    return operations ? describe(&operations->part, &call)
+                      : (struct ranks_operation){.rank = RANKS_NONE, .peer = RANKS_NONE};
+}
+
+static bool are_alike(const struct ranks_operation *a, const struct ranks_operation *b)
+{
+    return b->function && !strcmp(a->function, b->function) && a->hash == b->hash &&
+           !a->datatype == !b->datatype && (!a->datatype || !strcmp(a->datatype, b->datatype));
+}
+
+bool ranks_operations_sum(const struct ranks_operations *operations, size_t first, size_t count,
+                          struct ranks_operation *sum)
+{
+    if (!count)
+        return false;
+    *sum = ranks_operations_at(operations, first);
+    for (size_t i = 1; i < count && sum->function; i++) {
+        const struct ranks_operation operation = ranks_operations_at(operations, first + i);
+
+        if (!are_alike(sum, &operation))
+            return false;
+        sum->bytes += operation.bytes;
+    }
+    return sum->function;
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reports/ranks/lateness.h"
+#include "reports/ranks/ranks.h"
 #include "trace/codec/schema.h"
 #include "unit/failing_malloc.h"
 #include "unit/trace_fixture.h"

@@ -37,7 +37,7 @@ LIBRARIES = ("base", "base/*", "trace/*", "profile", "profile/*", "record/*", "p
              "cli", "reports/common", "export", "run", "page")
 SHOWN = {
     "export/tables": ("tables.h", "sqlite.h"), # export/nvvp writes its own tables
-    "reports/ranks": ("ranks.h", "lateness.h", "load.h", "print.h"),
+    "reports/ranks": ("ranks.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),
     "reports/summary": ("summary.h", "print.h", "contents.h", "merge.h", "unified.h"),
     "record/nvtx": ("nvtx.h", "payload.h", "time.h", "watch.h"),
