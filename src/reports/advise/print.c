@@ -498,7 +498,7 @@ static void put_job_head(const struct report_out *out, const struct advise_job_r
 {
     char step[MP_FORMATTED_BYTES];
 
-    print_job_head(out, report->job);
+    print_ranks_head(out, report->job->ranks);
     if (report_has_titles(out))
         fprintf(out->file, "======== %s iteration%s of rank %" PRIu32 ", mean %s\n",
                 mp_count(report->iterations).text, report->iterations == 1 ? "" : "s", report->rank,
@@ -510,7 +510,7 @@ static void print_job_document(FILE *out, const struct advise_job_report *report
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
-    json_job_head(&json, report->job);
+    json_ranks_head(&json, report->job->ranks);
     JSON_FACTS(&json, FACT("iterations", (uint64_t)report->iterations),
                FACT("step_mean_ns", report->advice->step));
     json_advise_findings(&json, report->advice);

@@ -168,7 +168,7 @@ static enum mp_status print_json(FILE *out, const struct deps_report *report)
 
     json_open_document(&json, out, JSON_LINES);
     if (report->job)
-        json_job_head(&json, report->job);
+        json_ranks_head(&json, report->job->ranks);
     else
         json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
                   ranges_count(&deps->ranges));
@@ -222,7 +222,7 @@ static void print_job_or_trace_head(const struct report_out *out, const struct d
     const struct deps *deps = report->deps;
 
     if (report->job) {
-        print_job_head(out, report->job);
+        print_ranks_head(out, report->job->ranks);
         return;
     }
     print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));

@@ -1,5 +1,5 @@
-/* A job's head, the table of its ranks, and what each of them did in the iterations: means and
- * percentiles by rank, or each iteration.
+/* The table of a job's ranks, and what each of them did in the iterations: means and percentiles by
+ * rank, or each iteration.
  */
 #include "reports/job/print.h"
 
@@ -11,238 +11,183 @@
 
 #include "base/poison.h"
 
-static const struct report_column columns[] = {
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
-    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 8},
-    {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Host code", .key = "host_code_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Computing", .key = "gpu_computing_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Transfer", .key = "transfer_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Hidden", .key = "hidden_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "For peers", .key = "peer_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Idle for peers", .key = "peer_idle_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Bubbles", .key = "bubbles_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
+#define JSON_LINES 2
+
+/* ---- Rows and columns ---- */
+
+/* What a rank did in all windows, or in one iteration. */
+struct job_line {
+    const struct job_rank *rank;
+    double share;                /* of all windows: percent that the critical path is on the rank */
+    uint64_t iteration, latency; /* from 1; ns */
+    struct statistics peers;     /* of all iterations: ns of waiting for peers */
 };
 
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
+#define OF(member)   MEMBER(struct job_line, member)
+#define RANK(member) THROUGH(struct job_line, rank, member)
 
-static void each_rank(struct report_table *table, const struct job_report *report,
-                      void (*take)(struct report_table *, const struct report_cell *))
+#define IF_ALL  1u /* bits of `there`: all windows together */
+#define IF_EACH 2u /* each iteration */
+
+static const struct report_column columns[] = {
+    COLUMN("Iteration", "iteration", ID, 4, OF(iteration), .needs = IF_EACH),
+    COLUMN("Latency", "latency_ns", TIME, 8, OF(latency), .needs = IF_EACH),
+    COLUMN("Rank", "rank", ID, 4, RANK(rank)),
+    COLUMN("Critical path(%)", NULL, PERCENT, 8, OF(share), .needs = IF_ALL),
+    COLUMN("Critical path", "critical_ns", TIME, 8, RANK(critical)),
+    COLUMN("Host code", "host_code_ns", TIME, 8, RANK(host), .needs = IF_ALL),
+    COLUMN("Computing", "gpu_computing_ns", TIME, 8, RANK(computing)),
+    COLUMN("Transfer", "transfer_ns", TIME, 8, RANK(transfer)),
+    COLUMN("Hidden", "hidden_ns", TIME, 8, RANK(hidden)),
+    COLUMN("For peers", "peer_ns", TIME, 8, RANK(waiting)),
+    COLUMN("Idle for peers", "peer_idle_ns", TIME, 8, RANK(idle)),
+    COLUMN("Bubbles", "bubbles_ns", TIME, 8, RANK(bubbles), .needs = IF_ALL, .drop = 1),
+};
+
+/* ---- All windows together ---- */
+
+static void each_rank(struct report_table *table, report_take *take)
 {
+    const struct job_report *report = table->of;
+    double window = (double)report->window;
+
     for (size_t i = 0; i < report->usage->count; i++) {
         const struct job_rank *rank = &report->usage->ranks[i];
-        double share = report->window ? 100.0 * (double)rank->critical / (double)report->window : 0;
-        const struct report_cell cells[COLUMN_COUNT] = {
-            report_number_cell(rank->rank),      report_real_cell(share),
-            report_number_cell(rank->critical),  report_number_cell(rank->host),
-            report_number_cell(rank->computing), report_number_cell(rank->transfer),
-            report_number_cell(rank->hidden),    report_number_cell(rank->waiting),
-            report_number_cell(rank->idle),      report_number_cell(rank->bubbles)};
+        double share = report->window ? 100.0 * (double)rank->critical / window : 0;
 
-        take(table, cells);
+        take(table, &(struct job_line){.rank = rank, .share = share});
     }
 }
 
-void print_job_head(const struct report_out *out, const struct job_report *report)
+static struct report_layout layout_of_ranks(const struct job_report *report)
 {
-    print_ranks_head(out, report->ranks);
-}
-
-void json_job_head(struct json_writer *json, const struct job_report *report)
-{
-    json_ranks_head(json, report->ranks);
+    return (struct report_layout){REPORT_COLUMNS(columns), .of = report, .name = "ranks",
+                                  .there = IF_ALL};
 }
 
 void print_job_ranks(const struct report_out *out, const struct job_report *report)
 {
-    struct report_table table;
+    const struct report_layout layout = layout_of_ranks(report);
 
     if (report_has_titles(out))
         fprintf(out->file, "======== Ranks; the critical path changes them %s time%s:\n",
                 mp_count(report->usage->changes).text, report->usage->changes == 1 ? "" : "s");
-    report_begin(&table, out, columns, COLUMN_COUNT);
-    table.name = "ranks";
-    each_rank(&table, report, out->format == REPORT_TEXT ? report_measure : report_measure_units);
-    report_header(&table);
-    each_rank(&table, report, report_row);
-    report_end(&table);
+    report_print(out, &layout, each_rank);
 }
 
 void json_job_ranks(struct json_writer *json, const struct job_report *report)
 {
-    struct report_table table;
+    const struct report_layout layout = layout_of_ranks(report);
 
     JSON_FACTS(json, FACT("path_changes", report->usage->changes));
-    json_key_array(json, "by_rank");
-    report_begin_json(&table, json, columns, COLUMN_COUNT);
-    each_rank(&table, report, report_row);
-    report_end(&table);
-    json_close_array(json);
+    report_json_print(json, "by_rank", &layout, each_rank);
 }
 
-#define JSON_LINES 2
+/* ---- Iterations ---- */
 
-/* ---- Iterations, by rank ---- */
-
-static const struct report_column mean_columns[] = {
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
-    {.title = "Critical path", .key = "critical_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Computing", .key = "gpu_computing_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Transfer", .key = "transfer_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Hidden", .key = "hidden_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "For peers", .key = "peer_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "P50", .key = "peer_p50_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "P99", .key = "peer_p99_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "Max", .key = "peer_max_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
-    {.title = "Idle for peers", .key = "peer_idle_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8},
+/* The `of` of their tables. */
+struct job_iterations {
+    const struct job_iterations_report *report;
+    uint64_t *values; /* room for all iterations; owned */
 };
 
-#define MEAN_COLUMN_COUNT (sizeof mean_columns / sizeof *mean_columns)
-
-typedef void take_row(struct report_table *table, const struct report_cell *cells);
-
-static struct report_cell mean_cell(const struct job_iterations_report *report, uint64_t sum)
+/* The column's value is a sum over all iterations. */
+static struct report_cell mean_cell(const void *row, struct report_table *table)
 {
-    size_t count = report->windows->count;
+    size_t count = ((const struct job_iterations *)table->of)->report->windows->count;
 
-    return report_real_cell(count ? (double)sum / (double)count : 0);
+    return report_real_cell(count ? report_value_cell(row, table).real / (double)count : 0);
 }
 
-/* `values` has room for all iterations. */
-static void each_mean(struct report_table *table, const struct job_iterations_report *report,
-                      uint64_t *values, take_row *take)
+#define MEAN_OF(title, key, member) COLUMN(title, key, MEAN, 8, RANK(member), .cell = mean_cell)
+
+static const struct report_column mean_columns[] = {
+    COLUMN("Rank", "rank", ID, 4, RANK(rank)),
+    MEAN_OF("Critical path", "critical_mean_ns", critical),
+    MEAN_OF("Computing", "gpu_computing_mean_ns", computing),
+    MEAN_OF("Transfer", "transfer_mean_ns", transfer),
+    MEAN_OF("Hidden", "hidden_mean_ns", hidden),
+    MEAN_OF("For peers", "peer_mean_ns", waiting),
+    COLUMN("P50", "peer_p50_ns", TIME, 8, OF(peers.p50), .drop = 1),
+    COLUMN("P99", "peer_p99_ns", TIME, 8, OF(peers.p99), .drop = 1),
+    COLUMN("Max", "peer_max_ns", TIME, 8, OF(peers.max), .drop = 1),
+    MEAN_OF("Idle for peers", "peer_idle_mean_ns", idle),
+};
+
+static void each_mean(struct report_table *table, report_take *take)
 {
-    const struct job_usage *all = report->job.usage;
+    const struct job_iterations *of = table->of;
+    const struct job_usage *all = of->report->job.usage;
+    size_t count = of->report->windows->count;
 
     for (size_t i = 0; i < all->count; i++) {
-        const struct job_rank *sum = &all->ranks[i];
-        struct statistics peers;
-
-        for (size_t k = 0; k < report->windows->count; k++)
-            values[k] = report->each[k].ranks[i].waiting;
-        peers = statistics_of(values, report->windows->count);
-        const struct report_cell cells[MEAN_COLUMN_COUNT] = {
-            report_number_cell(sum->rank),     mean_cell(report, sum->critical),
-            mean_cell(report, sum->computing), mean_cell(report, sum->transfer),
-            mean_cell(report, sum->hidden),    mean_cell(report, sum->waiting),
-            report_number_cell(peers.p50),     report_number_cell(peers.p99),
-            report_number_cell(peers.max),     mean_cell(report, sum->idle)};
-
-        take(table, cells);
+        for (size_t k = 0; k < count; k++)
+            of->values[k] = of->report->each[k].ranks[i].waiting;
+        take(table,
+             &(struct job_line){.rank = &all->ranks[i], .peers = statistics_of(of->values, count)});
     }
 }
 
-/* ---- Each iteration ---- */
-
-static const struct report_column each_columns[] = {
-    {.title = "Iteration", .key = "iteration", .kind = REPORT_CELL_ID, .width = 4},
-    {.title = "Latency", .key = "latency_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Rank", .key = "rank", .kind = REPORT_CELL_ID, .width = 4},
-    {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Computing", .key = "gpu_computing_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Transfer", .key = "transfer_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Hidden", .key = "hidden_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "For peers", .key = "peer_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Idle for peers", .key = "peer_idle_ns", .kind = REPORT_CELL_TIME, .width = 8},
-};
-
-#define EACH_COLUMN_COUNT (sizeof each_columns / sizeof *each_columns)
-
-static void each_iteration(struct report_table *table, const struct job_iterations_report *report,
-                           uint64_t *values, take_row *take)
+static void each_iteration(struct report_table *table, report_take *take)
 {
-    (void)values;
+    const struct job_iterations_report *report = ((const struct job_iterations *)table->of)->report;
+
     for (size_t i = 0; i < report->windows->count; i++) {
         const struct deps_window *window = &report->windows->items[i];
 
-        for (size_t k = 0; k < report->each[i].count && (!report->one || report->one == i + 1);
-             k++) {
-            const struct job_rank *rank = &report->each[i].ranks[k];
-            const struct report_cell cells[EACH_COLUMN_COUNT] = {
-                report_number_cell(i + 1),
-                report_number_cell(window->end - window->begin),
-                report_number_cell(rank->rank),
-                report_number_cell(rank->critical),
-                report_number_cell(rank->computing),
-                report_number_cell(rank->transfer),
-                report_number_cell(rank->hidden),
-                report_number_cell(rank->waiting),
-                report_number_cell(rank->idle)};
-
-            take(table, cells);
-        }
+        if (report->one && report->one != i + 1)
+            continue;
+        for (size_t k = 0; k < report->each[i].count; k++)
+            take(table, &(struct job_line){.rank = &report->each[i].ranks[k],
+                                           .iteration = i + 1,
+                                           .latency = window->end - window->begin});
     }
 }
 
-/* ---- The report ---- */
-
-struct kind {
-    const char *key; /* in JSON */
-    const struct report_column *columns;
-    size_t count;
-    void (*rows)(struct report_table *, const struct job_iterations_report *, uint64_t *,
-                 take_row *);
-};
-
-static const struct kind by_rank = {"by_rank", mean_columns, MEAN_COLUMN_COUNT, each_mean};
-static const struct kind by_iteration = {"each", each_columns, EACH_COLUMN_COUNT, each_iteration};
-
-static void print_text(const struct report_out *out, const struct job_iterations_report *report,
-                       const struct kind *kind, uint64_t *values)
-{
-    struct report_table table;
-
-    print_job_head(out, &report->job);
-    if (report_has_titles(out))
-        fprintf(out->file, "======== Ranks in %s iteration%s of rank %" PRIu32 ":\n",
-                mp_count(report->windows->count).text, report->windows->count == 1 ? "" : "s",
-                report->rank);
-    report_begin(&table, out, kind->columns, kind->count);
-    table.name = "peers";
-    kind->rows(&table, report, values,
-               out->format == REPORT_TEXT ? report_measure : report_measure_units);
-    report_header(&table);
-    kind->rows(&table, report, values, report_row);
-    report_end(&table);
-}
-
-static void json_kind(struct json_writer *json, const struct job_iterations_report *report,
-                      const struct kind *kind, uint64_t *values)
-{
-    struct report_table table;
-
-    json_key_array(json, kind->key);
-    report_begin_json(&table, json, kind->columns, kind->count);
-    kind->rows(&table, report, values, report_row);
-    report_end(&table);
-    json_close_array(json);
-}
-
-static void print_document(FILE *out, const struct job_iterations_report *report, uint64_t *values)
+static void print_document(FILE *out, const struct job_iterations_report *report,
+                           const struct report_layout *means, const struct report_layout *each)
 {
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
-    json_job_head(&json, &report->job);
+    json_ranks_head(&json, report->job.ranks);
     JSON_FACTS(&json, FACT("iterations", (uint64_t)report->windows->count),
                FACT("path_changes", report->job.usage->changes));
-    json_kind(&json, report, &by_rank, values);
+    report_json_print(&json, "by_rank", means, each_mean);
     if (report->rows)
-        json_kind(&json, report, &by_iteration, values);
+        report_json_print(&json, "each", each, each_iteration);
     json_close_document(&json);
+}
+
+static void print_text(const struct report_out *out, const struct job_iterations_report *report,
+                       const struct report_layout *means, const struct report_layout *each)
+{
+    print_ranks_head(out, report->job.ranks);
+    if (report_has_titles(out))
+        fprintf(out->file, "======== Ranks in %s iteration%s of rank %" PRIu32 ":\n",
+                mp_count(report->windows->count).text, report->windows->count == 1 ? "" : "s",
+                report->rank);
+    if (report->rows)
+        report_print(out, each, each_iteration);
+    else
+        report_print(out, means, each_mean);
 }
 
 enum mp_status print_job_iterations(const struct report_out *out,
                                     const struct job_iterations_report *report)
 {
-    uint64_t *values = calloc(report->windows->count + 1, sizeof *values);
+    const struct job_iterations of = {report,
+                                      calloc(report->windows->count + 1, sizeof *of.values)};
+    const struct report_layout means = {REPORT_COLUMNS(mean_columns), .of = &of, .name = "peers"};
+    const struct report_layout each = {REPORT_COLUMNS(columns), .of = &of, .name = "peers",
+                                       .there = IF_EACH};
 
-    if (!values)
+    if (!of.values)
         return MP_ERR_MEMORY;
     if (out->format == REPORT_JSON)
-        print_document(out->file, report, values);
+        print_document(out->file, report, &means, &each);
     else
-        print_text(out, report, report->rows ? &by_iteration : &by_rank, values);
-    free(values);
+        print_text(out, report, &means, &each);
+    free(of.values);
     return MP_OK;
 }

@@ -26,10 +26,6 @@ struct job_iterations_report {
 enum mp_status print_job_iterations(const struct report_out *out,
                                     const struct job_iterations_report *report);
 
-/* The processes, what was not matched, and that the path is one of all ranks. */
-void print_job_head(const struct report_out *out, const struct job_report *report);
-void json_job_head(struct json_writer *json, const struct job_report *report);
-
 /* A row for each rank. As the keys `path_changes` and `by_rank` of a document. */
 void print_job_ranks(const struct report_out *out, const struct job_report *report);
 void json_job_ranks(struct json_writer *json, const struct job_report *report);
