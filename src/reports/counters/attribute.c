@@ -162,7 +162,7 @@ static struct share share_of(const struct set_work *work, size_t sample,
     uint64_t begin = sample_begin(set, sample), end = set->ends[sample];
     uint64_t from = piece->start > begin ? piece->start : begin;
     uint64_t to = piece->end < end ? piece->end : end;
-    double mean = crowd_part(&work->device->crowd, from, to) / (double)(end - begin);
+    double mean = concurrency_part(&work->device->concurrency, from, to) / (double)(end - begin);
 
     return (struct share){.group = work->device->local[piece->group],
                           .parts = {[COUNTERS_ADD_UP] = (float)part_of(set, sample, from, to),
@@ -600,7 +600,7 @@ static enum mp_status attribute_device(struct device_work *work)
     struct counters_pass *pass = work->pass;
 
     MP_TRY(device_work_group(work));
-    MP_TRY(crowd_build(&work->crowd, work->pieces, work->piece_count));
+    MP_TRY(concurrency_build(&work->concurrency, work->pieces, work->piece_count));
     for (size_t i = 0; i < pass->set_count; i++) {
         struct set_work set = {.device = work, .set = &pass->sets[i]};
         enum mp_status status;
@@ -640,7 +640,7 @@ enum mp_status counters_attribute(struct counters_pass *pass)
             if (pass->pieces[order[j]].device == work.device)
                 work.pieces[work.piece_count++] = pass->pieces[order[j]];
         status = attribute_device(&work);
-        crowd_free(&work.crowd);
+        concurrency_free(&work.concurrency);
         free(work.local);
         work.local = NULL;
     }

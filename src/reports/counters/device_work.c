@@ -25,28 +25,29 @@ static int time_order(const void *a, const void *b)
 }
 
 /* The next moment at which a piece begins or ends. */
-static void add_moment(struct crowd *crowd, uint64_t time, size_t running)
+static void add_moment(struct concurrency *concurrency, uint64_t time, size_t running)
 {
     double part = 0;
 
-    if (crowd->count) {
-        part = crowd->parts[crowd->count - 1];
+    if (concurrency->count) {
+        part = concurrency->parts[concurrency->count - 1];
         if (running)
-            part += (double)(time - crowd->times[crowd->count - 1]) / (double)running;
+            part += (double)(time - concurrency->times[concurrency->count - 1]) / (double)running;
     }
-    crowd->times[crowd->count] = time;
-    crowd->parts[crowd->count++] = part;
+    concurrency->times[concurrency->count] = time;
+    concurrency->parts[concurrency->count++] = part;
 }
 
-enum mp_status crowd_build(struct crowd *crowd, const struct work_piece *pieces, size_t count)
+enum mp_status concurrency_build(struct concurrency *concurrency, const struct work_piece *pieces,
+                                 size_t count)
 {
     uint64_t *ends = calloc(count + 1, sizeof *ends);
     size_t begun = 0, ended = 0;
 
-    crowd->times = reallocarray(NULL, 2 * count + 1, sizeof *crowd->times);
-    crowd->parts = reallocarray(NULL, 2 * count + 1, sizeof *crowd->parts);
-    crowd->count = 0;
-    if (!ends || !crowd->times || !crowd->parts) {
+    concurrency->times = reallocarray(NULL, 2 * count + 1, sizeof *concurrency->times);
+    concurrency->parts = reallocarray(NULL, 2 * count + 1, sizeof *concurrency->parts);
+    concurrency->count = 0;
+    if (!ends || !concurrency->times || !concurrency->parts) {
         free(ends);
         return MP_ERR_MEMORY;
     }
@@ -55,10 +56,10 @@ enum mp_status crowd_build(struct crowd *crowd, const struct work_piece *pieces,
     qsort(ends, count, sizeof *ends, time_order);
     while (ended < count) {
         if (begun < count && pieces[begun].start <= ends[ended]) {
-            add_moment(crowd, pieces[begun].start, begun - ended);
+            add_moment(concurrency, pieces[begun].start, begun - ended);
             begun++;
         } else {
-            add_moment(crowd, ends[ended], begun - ended);
+            add_moment(concurrency, ends[ended], begun - ended);
             ended++;
         }
     }
@@ -66,36 +67,37 @@ enum mp_status crowd_build(struct crowd *crowd, const struct work_piece *pieces,
     return MP_OK;
 }
 
-static double part_until(const struct crowd *crowd, uint64_t time)
+static double part_until(const struct concurrency *concurrency, uint64_t time)
 {
-    size_t low = 0, high = crowd->count;
+    size_t low = 0, high = concurrency->count;
     double share;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (crowd->times[middle] > time)
+        if (concurrency->times[middle] > time)
             high = middle;
         else
             low = middle + 1;
     }
-    if (!low || low == crowd->count)
-        return low ? crowd->parts[low - 1] : 0;
-    share = (double)(time - crowd->times[low - 1]) /
-            (double)(crowd->times[low] - crowd->times[low - 1]);
-    return crowd->parts[low - 1] + share * (crowd->parts[low] - crowd->parts[low - 1]);
+    if (!low || low == concurrency->count)
+        return low ? concurrency->parts[low - 1] : 0;
+    share = (double)(time - concurrency->times[low - 1]) /
+            (double)(concurrency->times[low] - concurrency->times[low - 1]);
+    return concurrency->parts[low - 1] +
+           share * (concurrency->parts[low] - concurrency->parts[low - 1]);
 }
 
-double crowd_part(const struct crowd *crowd, uint64_t from, uint64_t to)
+double concurrency_part(const struct concurrency *concurrency, uint64_t from, uint64_t to)
 {
-    return to > from ? part_until(crowd, to) - part_until(crowd, from) : 0;
+    return to > from ? part_until(concurrency, to) - part_until(concurrency, from) : 0;
 }
 
-void crowd_free(struct crowd *crowd)
+void concurrency_free(struct concurrency *concurrency)
 {
-    free(crowd->times);
-    free(crowd->parts);
-    *crowd = (struct crowd){.times = NULL};
+    free(concurrency->times);
+    free(concurrency->parts);
+    *concurrency = (struct concurrency){.times = NULL};
 }
 
 /* ---- Groups ----

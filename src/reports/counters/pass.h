@@ -104,32 +104,34 @@ void counters_percentiles(double *values, size_t count, struct counters_cell *ce
 /* ---- The work of one device, while its counters are attributed to it ---- */
 
 /* How much time one piece would have had up to each moment, had it run since the first one. */
-struct crowd {
+struct concurrency {
     uint64_t *times; /* begins and ends of all pieces, in order */
     double *parts;   /* ns */
     size_t count;
 };
 
-/* Of pieces that stand by their begins. MP_OK or MP_ERR_MEMORY; crowd_free may follow in any case.
+/* Of pieces that stand by their begins. MP_OK or MP_ERR_MEMORY; concurrency_free may follow in any
+ * case.
  */
-enum mp_status crowd_build(struct crowd *crowd, const struct work_piece *pieces, size_t count);
+enum mp_status concurrency_build(struct concurrency *concurrency, const struct work_piece *pieces,
+                                 size_t count);
 
 /* The ns that a piece has of the time between two moments at which it runs: half where another one
  * runs beside it. The parts of all pieces add up to the time in which anything runs. */
-double crowd_part(const struct crowd *crowd, uint64_t from, uint64_t to);
+double concurrency_part(const struct concurrency *concurrency, uint64_t from, uint64_t to);
 
-void crowd_free(struct crowd *crowd);
+void concurrency_free(struct concurrency *concurrency);
 
 struct device_work {
     struct counters_pass *pass;
     uint32_t device;
     struct work_piece *pieces; /* by begin */
     size_t piece_count;
-    struct crowd crowd; /* of the pieces */
-    uint32_t *local;    /* by group of the pass: group of the device */
-    size_t groups;      /* of the device */
-    size_t first;       /* in the result */
-    size_t width;       /* counters of the device */
+    struct concurrency concurrency; /* of the pieces */
+    uint32_t *local;                /* by group of the pass: group of the device */
+    size_t groups;                  /* of the device */
+    size_t first;                   /* in the result */
+    size_t width;                   /* counters of the device */
 };
 
 /* Adds the device's groups to the result, with cells of which nothing is known, and fills in
