@@ -16,10 +16,10 @@
  * of the whole GPU: there is one value for all that runs.
  */
 
-enum counters_mixing {
+enum combination {
     COUNTERS_ADD_UP, /* by addition */
     COUNTERS_MEAN,   /* they have a mean, by time: clocks, power, whether anything ran */
-    COUNTERS_MIXINGS
+    COUNTERS_COMBINATIONS
 };
 
 /* Counters that say for how much of the time something was so, by their names. */
@@ -48,7 +48,7 @@ static bool is_mean_of_cupti(const char *metric)
            ends_with(metric, ".pct") || ends_with(metric, ".ratio");
 }
 
-static enum counters_mixing counters_mixing_of(const struct counters_counter *counter)
+static enum combination combination_of(const struct counters_counter *counter)
 {
     static const bool is_mean[METRIC_UNIT_CELSIUS + 1] = {
         [METRIC_UNIT_HERTZ] = true,
@@ -72,7 +72,7 @@ static enum counters_mixing counters_mixing_of(const struct counters_counter *co
 /* A group's part of a sample. */
 struct share {
     uint32_t group; /* of the device */
-    float parts[COUNTERS_MIXINGS];
+    float parts[COUNTERS_COMBINATIONS];
 };
 
 /* One set of samples of it. */
@@ -84,14 +84,15 @@ struct set_work {
     float *idle;      /* of each sample */
     uint32_t *owners; /* the group that has it almost alone, or NOBODY */
     double *numbers;  /* all that follows, in one piece */
-    struct equations equations[COUNTERS_MIXINGS];
-    double *parts[COUNTERS_MIXINGS];   /* of a sample, by group */
-    double *largest[COUNTERS_MIXINGS]; /* by group: its part of the sample that has most of it */
-    double *sums;                      /* by counter, then by group */
+    struct equations equations[COUNTERS_COMBINATIONS];
+    double *parts[COUNTERS_COMBINATIONS]; /* of a sample, by group */
+    double
+        *largest[COUNTERS_COMBINATIONS]; /* by group: its part of the sample that has most of it */
+    double *sums;                        /* by counter, then by group */
     double *squares, *min, *max;
     double *busy_sum, busy_time;
-    bool *known;                  /* by counter: every sample has a value */
-    enum counters_mixing *mixing; /* by counter */
+    bool *known;                   /* by counter: every sample has a value */
+    enum combination *combination; /* by counter */
     double *prior, *means, *errors, *scratch;
 };
 
@@ -253,7 +254,7 @@ static void share_room(struct set_work *work)
     size_t groups = work->device->groups, counters = work->set->width;
     double *next = work->numbers;
 
-    for (int i = 0; i < COUNTERS_MIXINGS; i++) {
+    for (int i = 0; i < COUNTERS_COMBINATIONS; i++) {
         work->equations[i] =
             (struct equations){.count = groups, .shares = cut(&next, groups * groups)};
         work->parts[i] = cut(&next, groups);
@@ -273,19 +274,19 @@ static void share_room(struct set_work *work)
 static enum mp_status make_room(struct set_work *work)
 {
     size_t groups = work->device->groups, counters = work->set->width;
-    size_t count = COUNTERS_MIXINGS * groups * (groups + 2) + groups * counters + 4 * counters +
-                   3 * groups + 2 * groups * (groups + 1);
+    size_t count = COUNTERS_COMBINATIONS * groups * (groups + 2) + groups * counters +
+                   4 * counters + 3 * groups + 2 * groups * (groups + 1);
 
     work->numbers = calloc(count, sizeof *work->numbers);
     work->known = calloc(counters, sizeof *work->known);
-    work->mixing = calloc(counters, sizeof *work->mixing);
-    if (!work->numbers || !work->known || !work->mixing)
+    work->combination = calloc(counters, sizeof *work->combination);
+    if (!work->numbers || !work->known || !work->combination)
         return MP_ERR_MEMORY;
     share_room(work);
     for (size_t i = 0; i < counters; i++) {
         work->known[i] = true;
-        work->mixing[i] =
-            counters_mixing_of(&work->device->pass->result->counters[work->set->counters[i]]);
+        work->combination[i] =
+            combination_of(&work->device->pass->result->counters[work->set->counters[i]]);
     }
     return MP_OK;
 }
@@ -295,7 +296,7 @@ static size_t fill_parts(struct set_work *work, size_t sample, uint32_t *touched
 {
     size_t count = 0;
 
-    for (int i = 0; i < COUNTERS_MIXINGS; i++)
+    for (int i = 0; i < COUNTERS_COMBINATIONS; i++)
         work->parts[i][COUNTERS_IDLE] = work->idle[sample] > 0 ? (double)work->idle[sample] : 0;
     touched[count++] = COUNTERS_IDLE;
     for (size_t i = work->begins[sample]; i < work->begins[sample + 1]; i++) {
@@ -303,7 +304,7 @@ static size_t fill_parts(struct set_work *work, size_t sample, uint32_t *touched
 
         if (work->parts[COUNTERS_ADD_UP][share->group] == 0 && share->parts[COUNTERS_ADD_UP] > 0)
             touched[count++] = share->group;
-        for (int m = 0; m < COUNTERS_MIXINGS; m++)
+        for (int m = 0; m < COUNTERS_COMBINATIONS; m++)
             work->parts[m][share->group] += (double)share->parts[m];
     }
     return count;
@@ -316,7 +317,7 @@ static void add_values(struct set_work *work, size_t sample, const uint32_t *tou
 
     for (size_t c = 0; c < work->set->width; c++) {
         double value = counters_value(device->pass, work->set, sample, c);
-        const double *parts = work->parts[work->mixing[c]];
+        const double *parts = work->parts[work->combination[c]];
 
         if (isnan(value)) {
             work->known[c] = false;
@@ -332,19 +333,19 @@ static void add_values(struct set_work *work, size_t sample, const uint32_t *tou
     work->busy_time += busy;
 }
 
-static void add_parts(struct set_work *work, enum counters_mixing mixing, const uint32_t *touched,
+static void add_parts(struct set_work *work, enum combination combination, const uint32_t *touched,
                       size_t count)
 {
-    const double *parts = work->parts[mixing];
-    struct equations *equations = &work->equations[mixing];
+    const double *parts = work->parts[combination];
+    struct equations *equations = &work->equations[combination];
 
     for (size_t i = 0; i < count; i++) {
         double *row = &equations->shares[touched[i] * equations->count];
 
         for (size_t j = 0; j < count; j++)
             row[touched[j]] += parts[touched[i]] * parts[touched[j]];
-        work->largest[mixing][touched[i]] =
-            fmax(work->largest[mixing][touched[i]], parts[touched[i]]);
+        work->largest[combination][touched[i]] =
+            fmax(work->largest[combination][touched[i]], parts[touched[i]]);
     }
     equations->samples++;
 }
@@ -376,12 +377,12 @@ static enum mp_status add_up(struct set_work *work)
         size_t count = fill_parts(work, sample, touched);
 
         work->owners[sample] = owner_of(work, touched, count);
-        for (int mixing = 0; mixing < COUNTERS_MIXINGS; mixing++)
-            add_parts(work, (enum counters_mixing)mixing, touched, count);
+        for (int combination = 0; combination < COUNTERS_COMBINATIONS; combination++)
+            add_parts(work, (enum combination)combination, touched, count);
         add_values(work, sample, touched, count);
-        for (int mixing = 0; mixing < COUNTERS_MIXINGS; mixing++)
+        for (int combination = 0; combination < COUNTERS_COMBINATIONS; combination++)
             for (size_t i = 0; i < count; i++)
-                work->parts[mixing][touched[i]] = 0;
+                work->parts[combination][touched[i]] = 0;
     }
     free(touched);
     return MP_OK;
@@ -417,7 +418,7 @@ static bool is_possible(const struct counters_counter *counter, double spread, d
  * group has so little of each sample that this may be much, nothing is known of it. */
 static void find_zeros(const struct set_work *work, size_t place, double step)
 {
-    const double *largest = work->largest[work->mixing[place]];
+    const double *largest = work->largest[work->combination[place]];
 
     for (size_t i = 0; i < work->device->groups; i++) {
         struct counters_cell *cell = cell_of(work, i, place);
@@ -470,7 +471,7 @@ static void find_means(struct set_work *work, size_t place)
         find_zeros(work, place, step);
         return;
     }
-    if (!equations_solve(&work->equations[work->mixing[place]], &unknowns, work->scratch))
+    if (!equations_solve(&work->equations[work->combination[place]], &unknowns, work->scratch))
         return;
     for (size_t i = 0; i < groups; i++) {
         struct counters_cell *cell = cell_of(work, i, place);
@@ -590,7 +591,7 @@ static void set_work_free(struct set_work *work)
     free(work->owners);
     free(work->numbers);
     free(work->known);
-    free(work->mixing);
+    free(work->combination);
 }
 
 /* ---- All devices ---- */
