@@ -181,7 +181,7 @@ struct lateness_moments {
     size_t count, capacity;
 };
 
-/* Fills lateness->whys but for the causes, and the questions. MP_ERR_MEMORY. */
+/* Fills lateness->reasons but for the causes, and the questions. MP_ERR_MEMORY. */
 enum mp_status lateness_ask(struct lateness *lateness);
 
 /* Appends the entries of a question. MP_ERR_MEMORY. */

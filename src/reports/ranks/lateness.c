@@ -18,9 +18,9 @@ enum mp_status lateness_init(struct lateness *lateness, const struct ranks *rank
                              size_t process_count)
 {
     *lateness = (struct lateness){.ranks = ranks, .process_count = process_count};
-    lateness->whys = calloc(ranks->instance_count + 1, sizeof *lateness->whys);
+    lateness->reasons = calloc(ranks->instance_count + 1, sizeof *lateness->reasons);
     lateness->first_question = calloc(process_count + 1, sizeof *lateness->first_question);
-    if (!lateness->whys || !lateness->first_question)
+    if (!lateness->reasons || !lateness->first_question)
         return MP_ERR_MEMORY;
     return lateness_ask(lateness);
 }
@@ -88,7 +88,8 @@ static uint32_t main_activity(const struct lateness_entry *entries, size_t count
 }
 
 /* The entries are those of the instance, of both ranks. */
-static void find_cause(struct lateness_why *why, const struct lateness_entry *entries, size_t count)
+static void find_cause(struct lateness_reason *why, const struct lateness_entry *entries,
+                       size_t count)
 {
     int64_t sums[LATENESS_CAUSES] = {0};
     uint32_t range = why->activity;
@@ -119,7 +120,7 @@ static void find_causes(struct lateness *lateness)
 
         while (at < lateness->entry_count && lateness->entries[at].instance == i)
             at++;
-        find_cause(&lateness->whys[i], &lateness->entries[first], at - first);
+        find_cause(&lateness->reasons[i], &lateness->entries[first], at - first);
     }
 }
 
@@ -151,7 +152,7 @@ static enum mp_status list_rows(struct lateness *lateness)
 {
     for (size_t i = 0; i < lateness->ranks->instance_count; i++) {
         const struct ranks_instance *instance = &lateness->ranks->instances[i];
-        const struct lateness_why *why = &lateness->whys[i];
+        const struct lateness_reason *why = &lateness->reasons[i];
         const struct ranks_side *side;
 
         if (why->last == RANKS_NONE)
@@ -229,7 +230,7 @@ enum mp_status lateness_finish(struct lateness *lateness)
 
 void lateness_free(struct lateness *lateness)
 {
-    free(lateness->whys);
+    free(lateness->reasons);
     free(lateness->rows);
     free(lateness->questions);
     free(lateness->first_question);
@@ -284,7 +285,7 @@ static int compare_begins(const void *left, const void *right)
 
 /* Several ranks may have come at the same moment: then `ranks` names none. */
 static void choose_sides(struct asking *asking, const struct ranks_instance *instance,
-                         struct lateness_why *why)
+                         struct lateness_reason *why)
 {
     const struct ranks_side *sides = &asking->lateness->ranks->sides[instance->first_side];
     uint32_t count = instance->side_count;
@@ -386,7 +387,7 @@ static enum mp_status ask_about(struct asking *asking, size_t index)
     struct lateness *lateness = asking->lateness;
     const struct ranks_instance *instance = &lateness->ranks->instances[index];
     const struct ranks_side *sides = &lateness->ranks->sides[instance->first_side];
-    struct lateness_why *why = &lateness->whys[index];
+    struct lateness_reason *why = &lateness->reasons[index];
 
     choose_sides(asking, instance, why);
     if (why->last != RANKS_NONE) {
@@ -421,7 +422,7 @@ static enum mp_status sort_questions(struct lateness *lateness)
     if (!lateness->questions)
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < ranks->instance_count; i++) {
-        const struct lateness_why *why = &lateness->whys[i];
+        const struct lateness_reason *why = &lateness->reasons[i];
         const struct ranks_side *sides = &ranks->sides[ranks->instances[i].first_side];
 
         if (why->last == RANKS_NONE)

@@ -213,8 +213,8 @@ static void put_causes(const struct report_out *out, struct json_writer *json,
 
 struct instance_line {
     const struct ranks_instance *instance;
-    const struct ranks_side *last;  /* NULL: no rank came last alone */
-    const struct lateness_why *why; /* NULL: nobody was behind */
+    const struct ranks_side *last;     /* NULL: no rank came last alone */
+    const struct lateness_reason *why; /* NULL: nobody was behind */
     bool has_cause;
     uint64_t since;   /* ns from the first time of the set */
     uint64_t waiting; /* of all ranks */
@@ -252,7 +252,8 @@ static void take_instance(struct report_table *table, report_take *take,
                           const struct ranks_report *report, const struct ranks_instance *instance)
 {
     const struct ranks_side *sides = &report->ranks->sides[instance->first_side];
-    const struct lateness_why *why = &report->lateness->whys[instance - report->ranks->instances];
+    const struct lateness_reason *why =
+        &report->lateness->reasons[instance - report->ranks->instances];
     struct instance_line line = {
         .instance = instance,
         .last = instance->last == RANKS_NONE ? NULL : &sides[instance->last],

@@ -255,7 +255,7 @@ enum lateness_cause {
 };
 
 /* Why one instance was late. */
-struct lateness_why {
+struct lateness_reason {
     uint32_t last;     /* side; RANKS_NONE: nobody was behind */
     uint32_t typical;  /* side that it is compared with */
     uint64_t behind;   /* ns from its begin to that of `last` */
@@ -278,8 +278,8 @@ struct lateness_row {
 
 struct lateness {
     const struct ranks *ranks;
-    struct lateness_why *whys; /* by instance, as in ranks->instances; all arrays are owned */
-    struct lateness_row *rows; /* by communicator, then the longest first */
+    struct lateness_reason *reasons; /* by instance, as in ranks->instances; all arrays are owned */
+    struct lateness_row *rows;       /* by communicator, then the longest first */
     size_t row_count, row_capacity;
     struct mp_intern names;
     struct lateness_question *questions; /* the work (inside.h) */

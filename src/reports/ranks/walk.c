@@ -240,7 +240,7 @@ enum mp_status lateness_walk(struct lateness *lateness, const struct deps *deps,
                              const struct lateness_question *question,
                              struct lateness_moments *moments)
 {
-    const struct lateness_why *why = &lateness->whys[question->instance];
+    const struct lateness_reason *why = &lateness->reasons[question->instance];
     const struct ranks_instance *instance = &lateness->ranks->instances[question->instance];
     const struct ranks_side *side =
         &lateness->ranks
@@ -307,7 +307,7 @@ static enum mp_status answer(struct sweep *sweep, uint64_t thread, uint64_t time
     }
     while (at < moments->count && moments->items[at].thread == thread &&
            moments->items[at].time < time)
-        sweep->lateness->whys[moments->items[at++].instance].activity = id;
+        sweep->lateness->reasons[moments->items[at++].instance].activity = id;
     if (at < moments->count && moments->items[at].thread == thread)
         return mp_map_put(&sweep->next, thread, at);
     mp_map_remove(&sweep->next, thread);

@@ -211,16 +211,16 @@ static void expect(enum plant plant, uint64_t late, enum lateness_cause cause, c
     pair_open(&pair, plant, late);
     match(&pair, &ranks);
     assert_int_equal(explain(&pair, &ranks, &lateness), MP_OK);
-    assert_int_equal(lateness.whys[0].last, RANKS_NONE); /* both came at once */
-    assert_int_equal(lateness.whys[1].last, 1);
-    assert_int_equal(lateness.whys[1].behind, late);
-    assert_int_equal(lateness.whys[1].since, BEGIN - 10 * US + 5);
-    assert_int_equal(lateness.whys[1].cause, cause);
-    assert_true(lateness.whys[1].share * 10 >= late * 9 && lateness.whys[1].share <= late);
+    assert_int_equal(lateness.reasons[0].last, RANKS_NONE); /* both came at once */
+    assert_int_equal(lateness.reasons[1].last, 1);
+    assert_int_equal(lateness.reasons[1].behind, late);
+    assert_int_equal(lateness.reasons[1].since, BEGIN - 10 * US + 5);
+    assert_int_equal(lateness.reasons[1].cause, cause);
+    assert_true(lateness.reasons[1].share * 10 >= late * 9 && lateness.reasons[1].share <= late);
     if (activity)
-        assert_string_equal(lateness_name(&lateness, lateness.whys[1].activity), activity);
+        assert_string_equal(lateness_name(&lateness, lateness.reasons[1].activity), activity);
     else
-        assert_null(lateness_name(&lateness, lateness.whys[1].activity));
+        assert_null(lateness_name(&lateness, lateness.reasons[1].activity));
     assert_int_equal(lateness.row_count, 1);
     assert_int_equal(lateness.rows[0].rank, 1);
     assert_int_equal(lateness.rows[0].behind, late);
@@ -279,10 +279,10 @@ static void two_ranks_of_one_process_are_told_apart(void **state)
     assert_int_equal(lateness_init(&lateness, &ranks, 1), MP_OK);
     assert_int_equal(lateness_add(&lateness, trace, 0, NULL), MP_OK);
     assert_int_equal(lateness_finish(&lateness), MP_OK);
-    assert_int_equal(lateness.whys[1].last, 1);
-    assert_int_equal(lateness.whys[1].behind, 700 * US);
-    assert_int_equal(lateness.whys[1].cause, LATENESS_HOST);
-    assert_string_equal(lateness_name(&lateness, lateness.whys[1].activity), "step");
+    assert_int_equal(lateness.reasons[1].last, 1);
+    assert_int_equal(lateness.reasons[1].behind, 700 * US);
+    assert_int_equal(lateness.reasons[1].cause, LATENESS_HOST);
+    assert_string_equal(lateness_name(&lateness, lateness.reasons[1].activity), "step");
     lateness_free(&lateness);
     ranks_free(&ranks);
     quality_free(&quality);
@@ -306,7 +306,7 @@ static void every_allocation_may_fail(void **state)
         status = explain(&pair, &ranks, &lateness);
         countdown = 0;
         if (status == MP_OK)
-            assert_true(turn > 30 && lateness.whys[1].cause == LATENESS_HOST);
+            assert_true(turn > 30 && lateness.reasons[1].cause == LATENESS_HOST);
         else
             assert_int_equal(status, MP_ERR_MEMORY);
         lateness_free(&lateness);
