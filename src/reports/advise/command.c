@@ -52,11 +52,11 @@ static const struct option_set set = {
 
 struct reporting {
     struct report_out out;
-    struct studied_options options;
+    struct trace_study_options options;
     struct matched matched; /* of a folder of ranks */
 };
 
-static enum mp_status advise_and_print(struct mp_trace *trace, const struct studied *work,
+static enum mp_status advise_and_print(struct mp_trace *trace, const struct trace_study *work,
                                        const struct reporting *reporting, struct mp_error *error)
 {
     const struct advise_input input = {&work->deps, trace, &work->study};
@@ -78,13 +78,13 @@ static enum mp_status report_advise(void *context, struct mp_trace *trace, bool 
                                     struct mp_error *error)
 {
     const struct reporting *reporting = context;
-    struct studied work;
-    enum mp_status status = studied_load(trace, &reporting->options, &work, error);
+    struct trace_study work;
+    enum mp_status status = trace_study_load(trace, &reporting->options, &work, error);
 
     if (status == MP_OK)
         status = advise_and_print(trace, &work, reporting, error);
     *whole = quality_is_whole(&work.deps.quality);
-    studied_free(&work);
+    trace_study_free(&work);
     return status;
 }
 

@@ -55,7 +55,7 @@ static const struct option_set set = {
 struct reporting {
     struct report_out out;
     struct counters_options options;
-    struct studied_options study; /* of iterations */
+    struct trace_study_options study; /* of iterations */
 };
 
 static enum mp_status print_with(const struct reporting *reporting, struct mp_trace *trace,
@@ -76,17 +76,17 @@ static enum mp_status report_counters(void *context, struct mp_trace *trace, boo
 {
     const struct reporting *reporting = context;
     struct counters_options options = reporting->options;
-    struct studied work;
+    struct trace_study work;
     enum mp_status status;
 
     if (options.by != COUNTERS_BY_ITERATION && options.by != COUNTERS_BY_IDLE)
         return print_with(reporting, trace, &options, whole, error);
-    status = studied_load(trace, &reporting->study, &work, error);
+    status = trace_study_load(trace, &reporting->study, &work, error);
     options.deps = &work.deps;
     options.iterations = &work.study.iterations;
     if (!status)
         status = print_with(reporting, trace, &options, whole, error);
-    studied_free(&work);
+    trace_study_free(&work);
     return status;
 }
 

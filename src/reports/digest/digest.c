@@ -21,7 +21,7 @@ struct digest_material {
     struct mp_trace *trace;
     const struct digest_options *options;
     struct contents contents;
-    struct studied studied;
+    struct trace_study trace_study;
     struct advice advice;
     struct summary summary;
 };
@@ -97,7 +97,7 @@ static enum mp_status add_device(struct digest *digest, const struct definitions
 /* Those whose streams have work. */
 static enum mp_status take_devices(const struct digest_material *material, struct digest *digest)
 {
-    const struct deps *deps = &material->studied.deps;
+    const struct deps *deps = &material->trace_study.deps;
     struct digest_recording *recording = &digest->recording;
 
     for (uint32_t i = deps->thread_count; i < deps->lane_count; i++) {
@@ -180,7 +180,7 @@ static enum mp_status take_recording(const struct digest_material *material, str
 static void take_quality(const struct digest_material *material, struct digest *digest)
 {
     const struct quality *file = &material->contents.quality;
-    const struct quality *rows = &material->studied.deps.quality;
+    const struct quality *rows = &material->trace_study.deps.quality;
     const struct mp_damage *damage = &file->damage;
     struct digest_quality *quality = &digest->quality;
 
@@ -246,8 +246,8 @@ static enum mp_status take_found(const struct iterations *found, struct digest *
 
 static enum mp_status take_iterations(const struct digest_material *material, struct digest *digest)
 {
-    const struct deps *deps = &material->studied.deps;
-    const struct iterations_summary *summary = &material->studied.study.summary;
+    const struct deps *deps = &material->trace_study.deps;
+    const struct iterations_summary *summary = &material->trace_study.study.summary;
 
     digest->no_work = deps->count == deps->host_count;
     digest->gpu_off = digest->no_work && !material->summary.recorded[SUMMARY_GPU];
@@ -258,7 +258,7 @@ static enum mp_status take_iterations(const struct digest_material *material, st
     digest->iterations.at_once = summary->at_once;
     digest->iterations.throughput = summary->throughput;
     take_parts(summary, digest);
-    return take_found(&material->studied.study.iterations, digest);
+    return take_found(&material->trace_study.study.iterations, digest);
 }
 
 /* ---- Commands that look further ----
@@ -462,24 +462,24 @@ static void material_free(struct digest_material *material)
 {
     summary_free(&material->summary);
     advise_free(&material->advice);
-    studied_free(&material->studied);
+    trace_study_free(&material->trace_study);
     contents_free(&material->contents);
 }
 
 static enum mp_status analyse(struct digest_material *material, struct mp_error *error)
 {
     const struct digest_options *options = material->options;
-    const struct studied_options studied = {
+    const struct trace_study_options wanted = {
         .graph = {.style = options->style, .fronts = true},
         .iterations = options->iterations,
     };
-    const struct advise_input input = {&material->studied.deps, material->trace,
-                                       &material->studied.study};
+    const struct advise_input input = {&material->trace_study.deps, material->trace,
+                                       &material->trace_study.study};
     const struct summary_options names = {
         .range = options->iterations.range, .style = options->style, .parts = SUMMARY_PART_GPU};
 
     MP_TRY(contents_build(material->trace, &material->contents, error));
-    MP_TRY(studied_load(material->trace, &studied, &material->studied, error));
+    MP_TRY(trace_study_load(material->trace, &wanted, &material->trace_study, error));
     material->contents.quality.only = options->iterations.range;
     MP_TRY(advise_build(&input, &material->advice, error));
     return summary_build(material->trace, &names, &material->summary, error);
@@ -536,8 +536,8 @@ static enum mp_status keep(const struct digest_material *material, struct digest
     MP_TRY(take_recording(material, digest));
     take_quality(material, digest);
     MP_TRY(take_iterations(material, digest));
-    digest->baseline_asked = material->studied.baseline.asked;
-    digest->recording_cost = material->studied.recording_cost;
+    digest->baseline_asked = material->trace_study.baseline.asked;
+    digest->recording_cost = material->trace_study.recording_cost;
     MP_TRY(digest_copy(digest, digest->recording_cost.name, &digest->recording_cost.name));
     MP_TRY(take_findings(material, digest));
     MP_TRY(take_hot(material, digest));

@@ -64,14 +64,14 @@ static const struct option_set set = {
 
 struct reporting {
     struct report_out out;
-    struct studied_options options;
+    struct trace_study_options options;
     uint64_t one; /* 0: all */
     bool each;
     bool candidates;
     struct matched matched; /* of a folder of ranks */
 };
 
-static enum mp_status print_work(struct mp_trace *trace, const struct studied *work,
+static enum mp_status print_work(struct mp_trace *trace, const struct trace_study *work,
                                  const struct reporting *reporting, const struct stacks_gaps *gaps,
                                  struct mp_error *error)
 {
@@ -96,9 +96,9 @@ static enum mp_status report_iters(void *context, struct mp_trace *trace, bool *
                                    struct mp_error *error)
 {
     const struct reporting *reporting = context;
-    struct studied work;
+    struct trace_study work;
     struct stacks_gaps gaps = {.count = 0};
-    enum mp_status status = studied_load(trace, &reporting->options, &work, error);
+    enum mp_status status = trace_study_load(trace, &reporting->options, &work, error);
 
     if (status == MP_OK)
         status = iterations_have(reporting->one, work.study.iterations.count, error);
@@ -108,7 +108,7 @@ static enum mp_status report_iters(void *context, struct mp_trace *trace, bool *
         status = print_work(trace, &work, reporting, &gaps, error);
     stacks_gaps_free(&gaps);
     *whole = quality_is_whole(&work.deps.quality);
-    studied_free(&work);
+    trace_study_free(&work);
     return status;
 }
 

@@ -158,31 +158,32 @@ enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *tra
 
 /* ---- A trace and its iterations ---- */
 
-enum mp_status studied_load(struct mp_trace *trace, const struct studied_options *options,
-                            struct studied *studied, struct mp_error *error)
+enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study_options *options,
+                                struct trace_study *trace_study, struct mp_error *error)
 {
     struct deps_options graph = options->graph;
     enum mp_status status;
 
-    *studied = (struct studied){.deps = {.count = 0}};
+    *trace_study = (struct trace_study){.deps = {.count = 0}};
     graph.fronts = graph.fronts || !options->no_cost;
-    MP_TRY(deps_load(trace, &graph, &studied->deps, error));
-    studied->deps.quality.only = options->iterations.range;
-    MP_TRY(baseline_build(trace, &studied->baseline, error));
-    MP_TRY(iterations_study(&studied->deps, trace, &options->iterations, &studied->study, error));
+    MP_TRY(deps_load(trace, &graph, &trace_study->deps, error));
+    trace_study->deps.quality.only = options->iterations.range;
+    MP_TRY(baseline_build(trace, &trace_study->baseline, error));
+    MP_TRY(iterations_study(&trace_study->deps, trace, &options->iterations, &trace_study->study,
+                            error));
     if (options->no_cost)
         return MP_OK;
-    status = recording_cost_find(&studied->deps, trace, &studied->study, &studied->baseline,
-                                 &studied->recording_cost);
+    status = recording_cost_find(&trace_study->deps, trace, &trace_study->study,
+                                 &trace_study->baseline, &trace_study->recording_cost);
     return status ? mp_error_set(error, status, "cannot estimate what recording costs: %s",
                                  mp_status_name(status))
                   : MP_OK;
 }
 
-void studied_free(struct studied *studied)
+void trace_study_free(struct trace_study *trace_study)
 {
-    iterations_study_free(&studied->study);
-    baseline_free(&studied->baseline);
-    deps_free(&studied->deps);
-    *studied = (struct studied){.deps = {.count = 0}};
+    iterations_study_free(&trace_study->study);
+    baseline_free(&trace_study->baseline);
+    deps_free(&trace_study->deps);
+    *trace_study = (struct trace_study){.deps = {.count = 0}};
 }

@@ -54,14 +54,14 @@ struct recording_cost recording_cost_measured(const struct baseline *baseline);
 
 /* ---- A trace and its iterations ---- */
 
-struct studied_options {
+struct trace_study_options {
     struct deps_options graph;
     struct iterations_options iterations;
     bool no_cost; /* nobody asks for recording_cost, and fronts are not needed for it */
 };
 
 /* Zeroed, it holds nothing. */
-struct studied {
+struct trace_study {
     struct deps deps;
     struct baseline baseline;
     struct iterations_study study;
@@ -69,11 +69,11 @@ struct studied {
 };
 
 /* Reads the event graph, finds and measures the iterations, and what recording them costs. Fails as
- * deps_load and iterations_study do; studied_free is due in any case. */
-enum mp_status studied_load(struct mp_trace *trace, const struct studied_options *options,
-                            struct studied *studied, struct mp_error *error);
+ * deps_load and iterations_study do; trace_study_free in any case. */
+enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study_options *options,
+                                struct trace_study *trace_study, struct mp_error *error);
 
-void studied_free(struct studied *studied);
+void trace_study_free(struct trace_study *trace_study);
 
 /* ---- Between the files ---- */
 
