@@ -83,7 +83,7 @@ struct set_work {
     struct share *shares;
     float *idle;      /* of each sample */
     uint32_t *owners; /* the group that has it almost alone, or NOBODY */
-    double *numbers;  /* all that follows, in one piece */
+    double *numbers;  /* all that follows, in one allocation */
     struct equations equations[COUNTERS_COMBINATIONS];
     double *parts[COUNTERS_COMBINATIONS]; /* of a sample, by group */
     double
@@ -100,21 +100,21 @@ struct set_work {
 
 static bool begins_before(const void *context, uint32_t a, uint32_t b)
 {
-    const struct work_piece *pieces = context;
+    const struct work_span *spans = context;
 
-    return pieces[a].start < pieces[b].start;
+    return spans[a].start < spans[b].start;
 }
 
-/* All pieces by begin. */
-static uint32_t *sorted_pieces(const struct counters_pass *pass)
+/* All spans by begin. */
+static uint32_t *sorted_spans(const struct counters_pass *pass)
 {
-    uint32_t *order = reallocarray(NULL, pass->piece_count + 1, sizeof *order);
-    uint32_t *scratch = reallocarray(NULL, pass->piece_count + 1, sizeof *scratch);
+    uint32_t *order = reallocarray(NULL, pass->span_count + 1, sizeof *order);
+    uint32_t *scratch = reallocarray(NULL, pass->span_count + 1, sizeof *scratch);
 
-    for (size_t i = 0; order && i < pass->piece_count; i++)
+    for (size_t i = 0; order && i < pass->span_count; i++)
         order[i] = (uint32_t)i;
     if (order && scratch) {
-        mp_sort(order, pass->piece_count, scratch, begins_before, pass->pieces);
+        mp_sort(order, pass->span_count, scratch, begins_before, pass->spans);
     } else {
         free(order);
         order = NULL;
@@ -157,36 +157,36 @@ static double part_of(const struct sample_set *set, size_t sample, uint64_t from
 }
 
 static struct share share_of(const struct set_work *work, size_t sample,
-                             const struct work_piece *piece)
+                             const struct work_span *span)
 {
     const struct sample_set *set = work->set;
     uint64_t begin = sample_begin(set, sample), end = set->ends[sample];
-    uint64_t from = piece->start > begin ? piece->start : begin;
-    uint64_t to = piece->end < end ? piece->end : end;
+    uint64_t from = span->start > begin ? span->start : begin;
+    uint64_t to = span->end < end ? span->end : end;
     double mean = concurrency_part(&work->device->concurrency, from, to) / (double)(end - begin);
 
-    return (struct share){.group = work->device->local[piece->group],
+    return (struct share){.group = work->device->local[span->group],
                           .parts = {[COUNTERS_ADD_UP] = (float)part_of(set, sample, from, to),
                                     [COUNTERS_MEAN] = (float)mean}};
 }
 
 /* Counts the shares of each sample, or enters them. False when there are more than work that runs
  * on a device can have: then nothing is attributed. */
-static bool walk_pieces(struct set_work *work, bool enter)
+static bool walk_spans(struct set_work *work, bool enter)
 {
     const struct sample_set *set = work->set;
-    size_t max = MAX_AT_ONCE * (work->device->piece_count + set->count);
+    size_t max = MAX_AT_ONCE * (work->device->span_count + set->count);
     size_t count = 0;
 
-    for (size_t i = 0; i < work->device->piece_count; i++) {
-        const struct work_piece *piece = &work->device->pieces[i];
-        size_t at = counters_first_after(set, piece->start);
+    for (size_t i = 0; i < work->device->span_count; i++) {
+        const struct work_span *span = &work->device->spans[i];
+        size_t at = counters_first_after(set, span->start);
 
-        for (; at < set->count && sample_begin(set, at) < piece->end; at++) {
+        for (; at < set->count && sample_begin(set, at) < span->end; at++) {
             if (++count > max)
                 return false;
             if (enter)
-                work->shares[work->begins[at]++] = share_of(work, at, piece);
+                work->shares[work->begins[at]++] = share_of(work, at, span);
             else
                 work->begins[at + 1]++;
         }
@@ -194,7 +194,7 @@ static bool walk_pieces(struct set_work *work, bool enter)
     return true;
 }
 
-/* The idle part of each sample: what no piece covers. */
+/* The idle part of each sample: what no span covers. */
 static void find_idle(struct set_work *work)
 {
     const struct sample_set *set = work->set;
@@ -202,16 +202,16 @@ static void find_idle(struct set_work *work)
 
     for (size_t i = 0; i < set->count; i++)
         work->idle[i] = 1;
-    for (size_t i = 0; i < work->device->piece_count; i++) {
-        const struct work_piece *piece = &work->device->pieces[i];
-        uint64_t from = piece->start > covered ? piece->start : covered;
+    for (size_t i = 0; i < work->device->span_count; i++) {
+        const struct work_span *span = &work->device->spans[i];
+        uint64_t from = span->start > covered ? span->start : covered;
 
-        if (piece->end <= from)
+        if (span->end <= from)
             continue;
         for (size_t at = counters_first_after(set, from);
-             at < set->count && sample_begin(set, at) < piece->end; at++)
-            work->idle[at] -= (float)part_of(set, at, from, piece->end);
-        covered = piece->end;
+             at < set->count && sample_begin(set, at) < span->end; at++)
+            work->idle[at] -= (float)part_of(set, at, from, span->end);
+        covered = span->end;
     }
 }
 
@@ -224,14 +224,14 @@ static enum mp_status find_shares(struct set_work *work)
     work->owners = reallocarray(NULL, count + 1, sizeof *work->owners);
     if (!work->begins || !work->idle || !work->owners)
         return MP_ERR_MEMORY;
-    if (!walk_pieces(work, false))
+    if (!walk_spans(work, false))
         return MP_ERR_LIMIT;
     for (size_t i = 0; i < count; i++)
         work->begins[i + 1] += work->begins[i];
     work->shares = reallocarray(NULL, work->begins[count] + 1, sizeof *work->shares);
     if (!work->shares)
         return MP_ERR_MEMORY;
-    walk_pieces(work, true);
+    walk_spans(work, true);
     memmove(work->begins + 1, work->begins, count * sizeof *work->begins);
     work->begins[0] = 0;
     find_idle(work);
@@ -240,7 +240,7 @@ static enum mp_status find_shares(struct set_work *work)
 
 /* ---- Equations ---- */
 
-/* Cuts the next numbers off from the one piece. */
+/* Cuts the next numbers off from the one allocation. */
 static double *cut(double **next, size_t count)
 {
     double *begin = *next;
@@ -601,7 +601,7 @@ static enum mp_status attribute_device(struct device_work *work)
     struct counters_pass *pass = work->pass;
 
     MP_TRY(device_work_group(work));
-    MP_TRY(concurrency_build(&work->concurrency, work->pieces, work->piece_count));
+    MP_TRY(concurrency_build(&work->concurrency, work->spans, work->span_count));
     for (size_t i = 0; i < pass->set_count; i++) {
         struct set_work set = {.device = work, .set = &pass->sets[i]};
         enum mp_status status;
@@ -625,27 +625,27 @@ bool counters_is_first_of_device(const struct counters_pass *pass, size_t set)
 
 enum mp_status counters_attribute(struct counters_pass *pass)
 {
-    uint32_t *order = sorted_pieces(pass);
+    uint32_t *order = sorted_spans(pass);
     struct device_work work = {.pass = pass};
     enum mp_status status = MP_OK;
 
-    work.pieces = order ? reallocarray(NULL, pass->piece_count + 1, sizeof *work.pieces) : NULL;
-    if (!work.pieces)
+    work.spans = order ? reallocarray(NULL, pass->span_count + 1, sizeof *work.spans) : NULL;
+    if (!work.spans)
         status = MP_ERR_MEMORY;
     for (size_t i = 0; i < pass->set_count && status == MP_OK; i++) {
         if (!counters_is_first_of_device(pass, i))
             continue;
         work.device = (uint32_t)pass->sets[i].device;
-        work.piece_count = work.groups = 0;
-        for (size_t j = 0; j < pass->piece_count; j++)
-            if (pass->pieces[order[j]].device == work.device)
-                work.pieces[work.piece_count++] = pass->pieces[order[j]];
+        work.span_count = work.groups = 0;
+        for (size_t j = 0; j < pass->span_count; j++)
+            if (pass->spans[order[j]].device == work.device)
+                work.spans[work.span_count++] = pass->spans[order[j]];
         status = attribute_device(&work);
         concurrency_free(&work.concurrency);
         free(work.local);
         work.local = NULL;
     }
-    free(work.pieces);
+    free(work.spans);
     free(order);
     return status;
 }

@@ -41,7 +41,7 @@ void counters_pass_free(struct counters_pass *pass)
         free(pass->sets[i].values);
     }
     free(pass->sets);
-    free(pass->pieces);
+    free(pass->spans);
     free(pass->names);
     mp_map_free(&pass->places);
     mp_map_free(&pass->by_name);
@@ -60,16 +60,16 @@ void counters_result_free(struct counters_result *result)
 
 /* ---- Whole devices ---- */
 
-/* When the device's first piece of work began; UINT64_MAX: it is not known. */
+/* When the device's first work began; UINT64_MAX: it is not known. */
 static uint64_t first_work_of(const struct counters_pass *pass, uint64_t device)
 {
     const struct deps *deps = pass->options->deps;
     uint64_t first = UINT64_MAX;
 
-    for (size_t i = 0; i < pass->piece_count; i++)
-        if (pass->pieces[i].device == device && pass->pieces[i].group >= pass->cause_count &&
-            pass->pieces[i].start < first)
-            first = pass->pieces[i].start;
+    for (size_t i = 0; i < pass->span_count; i++)
+        if (pass->spans[i].device == device && pass->spans[i].group >= pass->cause_count &&
+            pass->spans[i].start < first)
+            first = pass->spans[i].start;
     for (uint32_t i = 0; deps && i < deps->lane_count; i++) {
         const struct deps_lane *lane = &deps->lanes[i];
 

@@ -166,7 +166,7 @@ enum counters_telling {
     COUNTERS_TELLING
 };
 
-/* What a piece of work was like. */
+/* What a kernel or a layer was like. */
 struct counters_brief {
     double values[COUNTERS_TELLING]; /* means; not a number: unknown */
     double errors[COUNTERS_TELLING]; /* half widths of their 95 % confidence; of the same values */

@@ -8,10 +8,10 @@
 
 /* ---- Time, divided among the work that runs at once ----
  *
- * The number of pieces that run changes at their begins and ends only. From one of these moments to
- * the next, the share of a piece grows evenly:
+ * The number of spans that run changes at their begins and ends only. From one of these moments to
+ * the next, the share of a span grows evenly:
  *
- *     pieces   aaaaaaaa
+ *     spans    aaaaaaaa
  *                  bbbbbbbb
  *     times    0   4   8   12
  *     parts    0   4   6   10
@@ -24,7 +24,7 @@ static int time_order(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The next moment at which a piece begins or ends. */
+/* The next moment at which a span begins or ends. */
 static void add_moment(struct concurrency *concurrency, uint64_t time, size_t running)
 {
     double part = 0;
@@ -38,7 +38,7 @@ static void add_moment(struct concurrency *concurrency, uint64_t time, size_t ru
     concurrency->parts[concurrency->count++] = part;
 }
 
-enum mp_status concurrency_build(struct concurrency *concurrency, const struct work_piece *pieces,
+enum mp_status concurrency_build(struct concurrency *concurrency, const struct work_span *spans,
                                  size_t count)
 {
     uint64_t *ends = calloc(count + 1, sizeof *ends);
@@ -52,11 +52,11 @@ enum mp_status concurrency_build(struct concurrency *concurrency, const struct w
         return MP_ERR_MEMORY;
     }
     for (size_t i = 0; i < count; i++)
-        ends[i] = pieces[i].end;
+        ends[i] = spans[i].end;
     qsort(ends, count, sizeof *ends, time_order);
     while (ended < count) {
-        if (begun < count && pieces[begun].start <= ends[ended]) {
-            add_moment(concurrency, pieces[begun].start, begun - ended);
+        if (begun < count && spans[begun].start <= ends[ended]) {
+            add_moment(concurrency, spans[begun].start, begun - ended);
             begun++;
         } else {
             add_moment(concurrency, ends[ended], begun - ended);
@@ -197,9 +197,9 @@ enum mp_status device_work_group(struct device_work *work)
     }
     for (size_t i = 0; i < count; i++)
         tallies[i] = (struct tally){.group = (uint32_t)i, .is_cause = i < work->pass->cause_count};
-    for (size_t i = 0; i < work->piece_count; i++) {
-        tallies[work->pieces[i].group].time += work->pieces[i].end - work->pieces[i].start;
-        tallies[work->pieces[i].group].calls++;
+    for (size_t i = 0; i < work->span_count; i++) {
+        tallies[work->spans[i].group].time += work->spans[i].end - work->spans[i].start;
+        tallies[work->spans[i].group].calls++;
     }
     qsort(tallies, count, sizeof *tallies, tally_order);
     make_groups(work, tallies, count);

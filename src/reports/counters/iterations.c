@@ -267,21 +267,21 @@ struct idle_taking {
     enum mp_status status;
 };
 
-static void take_idle(void *context, const struct iterations_idle_piece *piece)
+static void take_idle(void *context, const struct iterations_idle_span *span)
 {
     struct idle_taking *taking = context;
     const struct iterations *iterations = taking->pass->options->iterations;
 
     for (size_t i = 0; i < taking->count && !taking->status; i++) {
         struct idle_device *device = &taking->devices[i];
-        uint64_t begin = piece->begin > device->until ? piece->begin : device->until;
+        uint64_t begin = span->begin > device->until ? span->begin : device->until;
 
-        if (!uses(&iterations->items[piece->iteration], device->slots) || piece->end <= begin)
+        if (!uses(&iterations->items[span->iteration], device->slots) || span->end <= begin)
             continue;
-        device->until = piece->end;
-        taking->status = counters_add_device_piece(
-            taking->pass, (uint32_t)device->device, begin, piece->end - begin,
-            (uint32_t)piece->cause - (uint32_t)ITERATION_IDLE_LAUNCH);
+        device->until = span->end;
+        taking->status =
+            counters_add_work(taking->pass, (uint32_t)device->device, begin, span->end - begin,
+                              (uint32_t)span->cause - (uint32_t)ITERATION_IDLE_LAUNCH);
     }
 }
 

@@ -31,7 +31,7 @@ struct sample_set {
 };
 
 /* A stretch of work on a device. */
-struct work_piece {
+struct work_span {
     uint64_t start, end;
     uint32_t group; /* of the pass: its name */
     uint32_t device;
@@ -45,8 +45,8 @@ struct counters_pass {
     size_t set_count, set_capacity;
     struct mp_map places; /* counter's id: set << 8 | place in it */
     size_t counter_capacity;
-    struct work_piece *pieces;
-    size_t piece_count, piece_capacity;
+    struct work_span *spans;
+    size_t span_count, span_capacity;
     const char **names; /* of groups, by number; owned, the texts are not */
     size_t name_count, name_capacity;
     uint32_t cause_count;  /* groups that are causes of idle time; they come first */
@@ -68,10 +68,10 @@ enum mp_status counters_read_layers(struct counters_pass *pass, struct mp_trace 
 enum mp_status counters_group(struct counters_pass *pass, uint64_t key, const char *name,
                               uint32_t *group);
 
-enum mp_status counters_add_device_piece(struct counters_pass *pass, uint32_t device,
-                                         uint64_t start, uint64_t duration, uint32_t group);
+enum mp_status counters_add_work(struct counters_pass *pass, uint32_t device, uint64_t start,
+                                 uint64_t duration, uint32_t group);
 
-/* Idle time by cause as work: pieces, and groups whose numbers are below pass->cause_count. Call it
+/* Idle time by cause as work: spans, and groups whose numbers are below pass->cause_count. Call it
  * before any other group is made, with samples read. MP_ERR_MEMORY. */
 enum mp_status counters_add_causes(struct counters_pass *pass);
 enum mp_status counters_add_idle(struct counters_pass *pass);
@@ -103,21 +103,21 @@ void counters_percentiles(double *values, size_t count, struct counters_cell *ce
 
 /* ---- The work of one device, while its counters are attributed to it ---- */
 
-/* How much time one piece would have had up to each moment, had it run since the first one. */
+/* How much time one span would have had up to each moment, had it run since the first one. */
 struct concurrency {
-    uint64_t *times; /* begins and ends of all pieces, in order */
+    uint64_t *times; /* begins and ends of all spans, in order */
     double *parts;   /* ns */
     size_t count;
 };
 
-/* Of pieces that stand by their begins. MP_OK or MP_ERR_MEMORY; concurrency_free may follow in any
+/* Of spans that stand by their begins. MP_OK or MP_ERR_MEMORY; concurrency_free may follow in any
  * case.
  */
-enum mp_status concurrency_build(struct concurrency *concurrency, const struct work_piece *pieces,
+enum mp_status concurrency_build(struct concurrency *concurrency, const struct work_span *spans,
                                  size_t count);
 
-/* The ns that a piece has of the time between two moments at which it runs: half where another one
- * runs beside it. The parts of all pieces add up to the time in which anything runs. */
+/* The ns that a span has of the time between two moments at which it runs: half where another one
+ * runs beside it. The parts of all spans add up to the time in which anything runs. */
 double concurrency_part(const struct concurrency *concurrency, uint64_t from, uint64_t to);
 
 void concurrency_free(struct concurrency *concurrency);
@@ -125,9 +125,9 @@ void concurrency_free(struct concurrency *concurrency);
 struct device_work {
     struct counters_pass *pass;
     uint32_t device;
-    struct work_piece *pieces; /* by begin */
-    size_t piece_count;
-    struct concurrency concurrency; /* of the pieces */
+    struct work_span *spans; /* by begin */
+    size_t span_count;
+    struct concurrency concurrency; /* of the spans */
     uint32_t *local;                /* by group of the pass: group of the device */
     size_t groups;                  /* of the device */
     size_t first;                   /* in the result */

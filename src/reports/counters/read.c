@@ -156,14 +156,14 @@ enum mp_status counters_group(struct counters_pass *pass, uint64_t key, const ch
     return MP_OK;
 }
 
-enum mp_status counters_add_device_piece(struct counters_pass *pass, uint32_t device,
-                                         uint64_t start, uint64_t duration, uint32_t group)
+enum mp_status counters_add_work(struct counters_pass *pass, uint32_t device, uint64_t start,
+                                 uint64_t duration, uint32_t group)
 {
     if (!start || !duration || start > INT64_MAX || duration > INT64_MAX - start)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->pieces, pass->piece_count, &pass->piece_capacity,
-                      sizeof *pass->pieces));
-    pass->pieces[pass->piece_count++] = (struct work_piece){
+    MP_TRY(mp_reserve((void **)&pass->spans, pass->span_count, &pass->span_capacity,
+                      sizeof *pass->spans));
+    pass->spans[pass->span_count++] = (struct work_span){
         .start = start,
         .end = start + duration,
         .group = group,
@@ -172,13 +172,13 @@ enum mp_status counters_add_device_piece(struct counters_pass *pass, uint32_t de
     return MP_OK;
 }
 
-static enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream,
-                                         uint64_t start, uint64_t duration, uint32_t group)
+static enum mp_status add_stream_work(struct counters_pass *pass, uint64_t stream, uint64_t start,
+                                      uint64_t duration, uint32_t group)
 {
     const struct definition_stream *found = dense_at(&pass->result->definitions.streams, stream);
     uint32_t device = found && found->defined ? (uint32_t)found->device : 0;
 
-    return counters_add_device_piece(pass, device, start, duration, group);
+    return counters_add_work(pass, device, start, duration, group);
 }
 
 /* The group of a name: two launch shapes of one kernel are one group, and so are all sets. */
@@ -223,7 +223,7 @@ static enum mp_status take_work(void *context, const struct mp_batch *batch)
             continue;
         MP_TRY(
             group_of(pass, table, table == &activity_tables[ACTIVITY_SET] ? 0 : ids[row], &group));
-        MP_TRY(counters_add_piece(pass, streams[row], starts[row], durations[row], group));
+        MP_TRY(add_stream_work(pass, streams[row], starts[row], durations[row], group));
     }
     return MP_OK;
 }
@@ -269,7 +269,7 @@ static enum mp_status take_layer_work(void *context, const struct layer_tree *tr
 
     (void)tree;
     MP_TRY(counters_group(pass, activity->node, NULL, &group));
-    return counters_add_piece(pass, activity->stream, activity->start, activity->duration, group);
+    return add_stream_work(pass, activity->stream, activity->start, activity->duration, group);
 }
 
 /* Paths of the layers that have work, once all layers are known. */

@@ -179,13 +179,13 @@ enum mp_status iterations_measure(const struct deps *deps, const struct iteratio
                                   struct iteration_measures *measures);
 
 /* A stretch of an iteration in which nothing ran. */
-struct iterations_idle_piece {
+struct iterations_idle_span {
     uint32_t iteration;
     enum iteration_quantity cause; /* ITERATION_IDLE_... */
     uint64_t begin, end;
 };
 
-typedef void iterations_take_idle(void *context, const struct iterations_idle_piece *piece);
+typedef void iterations_take_idle(void *context, const struct iterations_idle_span *piece);
 
 /* Delivers them, iteration by iteration: what ITERATION_IDLE is the sum of. MP_ERR_MEMORY. */
 enum mp_status iterations_each_idle(const struct deps *deps, const struct iterations *iterations,

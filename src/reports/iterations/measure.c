@@ -36,7 +36,7 @@ struct gap {
 };
 
 #define PIECE(cause_, from, to)                                                                    \
-    ((struct iterations_idle_piece){.cause = (cause_), .begin = (from), .end = (to)})
+    ((struct iterations_idle_span){.cause = (cause_), .begin = (from), .end = (to)})
 
 static bool begins_with(const char *text, const char *with)
 {
@@ -83,9 +83,9 @@ static enum iteration_quantity cause_of(const struct idle *idle, uint32_t index)
 }
 
 static void add(const struct idle *idle, const struct iteration *iteration,
-                const struct iterations_idle_piece *piece, uint64_t *values)
+                const struct iterations_idle_span *piece, uint64_t *values)
 {
-    struct iterations_idle_piece added = *piece;
+    struct iterations_idle_span added = *piece;
 
     if (piece->end <= piece->begin)
         return;
@@ -97,7 +97,7 @@ static void add(const struct idle *idle, const struct iteration *iteration,
 
 /* What the thread did from `begin` to `end`. A wait outside of CUDA is time of the host. */
 static void split_by_calls(const struct idle *idle, const struct iteration *iteration,
-                           uint32_t thread, struct iterations_idle_piece gap, uint64_t *values)
+                           uint32_t thread, struct iterations_idle_span gap, uint64_t *values)
 {
     const struct deps *deps = idle->deps;
     enum iteration_quantity outside = deps->no_calls ? ITERATION_IDLE_UNKNOWN : ITERATION_IDLE_HOST;
