@@ -54,8 +54,8 @@ static const struct diff_mark *find_mark(const struct diff_marks *marks, size_t 
 
 /* ---- Work, as it is read ---- */
 
-/* A piece of work in its layer. */
-struct piece {
+/* Work in its layer. */
+struct work {
     uint64_t ns;
     uint32_t iteration;
     uint32_t node;
@@ -71,8 +71,8 @@ struct path_node {
 struct pass {
     struct diff_side *side;
     const struct diff_marks *marks;
-    size_t at;            /* in the marks */
-    struct piece *pieces; /* owned; a piece has a mark, or is left out */
+    size_t at;         /* in the marks */
+    struct work *work; /* owned; all of it has a mark */
     size_t count;
     struct path_node *layers; /* by node; owned */
     size_t layer_count, layer_capacity;
@@ -187,17 +187,16 @@ static enum mp_status take_activity(void *context, const struct layer_tree *tree
     if (!mark || pass->count == pass->marks->count)
         return MP_OK;
     MP_TRY(reach_nodes(pass, tree));
-    pass->pieces[pass->count++] =
-        (struct piece){activity->duration, mark->iteration, activity->node};
+    pass->work[pass->count++] = (struct work){activity->duration, mark->iteration, activity->node};
     return MP_OK;
 }
 
 /* ---- Sums by layer and iteration ---- */
 
-static int compare_pieces(const void *left, const void *right)
+static int compare_work(const void *left, const void *right)
 {
-    const struct piece *a = left;
-    const struct piece *b = right;
+    const struct work *a = left;
+    const struct work *b = right;
 
     return (a->iteration > b->iteration) - (a->iteration < b->iteration);
 }
@@ -205,15 +204,15 @@ static int compare_pieces(const void *left, const void *right)
 /* Work counts in its layer and in all around it. */
 static enum mp_status diff_layers_add_up(struct pass *pass, struct diff_cells *cells)
 {
-    qsort(pass->pieces, pass->count, sizeof *pass->pieces, compare_pieces);
+    qsort(pass->work, pass->count, sizeof *pass->work, compare_work);
     for (size_t i = 0; i < pass->count; i++) {
-        const struct piece *piece = &pass->pieces[i];
-        uint32_t node = piece->node;
+        const struct work *work = &pass->work[i];
+        uint32_t node = work->node;
 
-        if (i && pass->pieces[i - 1].iteration != piece->iteration)
+        if (i && pass->work[i - 1].iteration != work->iteration)
             diff_cells_next(cells);
         do {
-            MP_TRY(diff_cells_add(cells, pass->layers[node].item, piece->ns, 1));
+            MP_TRY(diff_cells_add(cells, pass->layers[node].item, work->ns, 1));
             node = pass->layers[node].parent;
         } while (node);
     }
@@ -253,12 +252,12 @@ enum mp_status diff_layers_take(struct diff_side *side, struct mp_trace *trace,
     struct pass pass = {.side = side, .marks = marks};
     enum mp_status status = MP_ERR_MEMORY;
 
-    pass.pieces = malloc((marks->count + 1) * sizeof *pass.pieces);
-    if (pass.pieces)
+    pass.work = malloc((marks->count + 1) * sizeof *pass.work);
+    if (pass.work)
         status = read_layers(&pass, trace, options, error);
     if (!status)
         status = sum_up(&pass, median);
-    free(pass.pieces);
+    free(pass.work);
     free(pass.layers);
     return status;
 }

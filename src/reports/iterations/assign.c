@@ -183,15 +183,15 @@ static void assign_calls(struct open *open, uint32_t lane, uint32_t *of)
     struct cursor cursor = {open->first[lane], open->first[lane + 1], 0};
 
     for (uint32_t i = first; i < first + deps->lanes[lane].count; i++) {
-        const struct deps_activity *piece = &deps->activities[i];
+        const struct deps_activity *call = &deps->activities[i];
 
-        if (piece->flags & DEPS_CONTINUED) {
-            of[i] = of[piece->first_of_call];
+        if (call->flags & DEPS_CONTINUED) {
+            of[i] = of[call->first_of_call];
             continue;
         }
-        of[i] = own_open(open, &cursor, piece->begin);
+        of[i] = own_open(open, &cursor, call->begin);
         if (of[i] == DEPS_NONE)
-            of[i] = only_open_for(open, lane, piece->begin);
+            of[i] = only_open_for(open, lane, call->begin);
     }
 }
 

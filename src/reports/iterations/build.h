@@ -88,9 +88,9 @@ uint64_t iterations_awaited(struct iterations_finder *finder, uint64_t begin, ui
                             uint64_t limit);
 
 /* Whether a call waits for work of its thread: it synchronises, polls, or ends the context. */
-static inline bool iterations_is_wait(const struct deps_activity *piece)
+static inline bool iterations_is_wait(const struct deps_activity *call)
 {
-    return piece->flags & (DEPS_SYNCHRONISES | DEPS_POLLS | DEPS_RESETS);
+    return call->flags & (DEPS_SYNCHRONISES | DEPS_POLLS | DEPS_RESETS);
 }
 
 /* The ways: each offers its candidates. If none is offered, finder->none says why. */
@@ -244,8 +244,8 @@ static inline bool iterations_wanted(const struct iterations_finder *finder,
 }
 
 /* The first piece of a lane that may reach beyond `time`: its index, or the lane's end. */
-static inline uint32_t iterations_piece_at(const struct deps *deps, const struct deps_lane *lane,
-                                           uint64_t time)
+static inline uint32_t iterations_call_at(const struct deps *deps, const struct deps_lane *lane,
+                                          uint64_t time)
 {
     uint32_t at = deps_first_from(deps, lane, time);
 

@@ -112,14 +112,14 @@ uint64_t iterations_begin(const struct iterations_finder *finder, const struct d
         return begin;
     for (uint32_t at = work->launch;
          at-- > deps->lanes[deps->activities[work->launch].lane].first;) {
-        const struct deps_activity *piece = &deps->activities[at];
+        const struct deps_activity *call = &deps->activities[at];
         uint8_t launched = finder->result->launched[at] & (uint8_t)~ITERATIONS_LAUNCHED_AWAITED;
 
-        if (piece->begin < floor || (launched & (uint8_t)~feeds) ||
-            (piece->flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS)))
+        if (call->begin < floor || (launched & (uint8_t)~feeds) ||
+            (call->flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS)))
             break;
         if (launched)
-            begin = piece->begin;
+            begin = call->begin;
     }
     return begin;
 }

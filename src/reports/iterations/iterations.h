@@ -149,7 +149,7 @@ enum iteration_quantity {
     ITERATION_OTHERS,       /* on the devices that it uses, only work of other iterations runs */
     ITERATION_IDLE,         /* nothing runs on these devices; the sum of the six below */
     ITERATION_IDLE_LAUNCH,  /* work was being launched: launch-bound */
-    ITERATION_IDLE_QUEUED,  /* from one piece of work to the next, which had been launched before */
+    ITERATION_IDLE_QUEUED,  /* from one activity to the next, which had been launched before */
     ITERATION_IDLE_COPY,    /* a copy call waits */
     ITERATION_IDLE_HOST,    /* the host is outside of CUDA */
     ITERATION_IDLE_SYNC,    /* a call that synchronises has not returned */
@@ -185,7 +185,7 @@ struct iterations_idle_span {
     uint64_t begin, end;
 };
 
-typedef void iterations_take_idle(void *context, const struct iterations_idle_span *piece);
+typedef void iterations_take_idle(void *context, const struct iterations_idle_span *span);
 
 /* Delivers them, iteration by iteration: what ITERATION_IDLE is the sum of. MP_ERR_MEMORY. */
 enum mp_status iterations_each_idle(const struct deps *deps, const struct iterations *iterations,

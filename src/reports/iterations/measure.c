@@ -35,7 +35,7 @@ struct gap {
     const struct deps_activity *next;   /* that begins there; NULL: the iteration ends */
 };
 
-#define PIECE(cause_, from, to)                                                                    \
+#define SPAN(cause_, from, to)                                                                     \
     ((struct iterations_idle_span){.cause = (cause_), .begin = (from), .end = (to)})
 
 static bool begins_with(const char *text, const char *with)
@@ -72,24 +72,24 @@ static void idle_free(struct idle *idle)
 /* Why nothing runs while a thread is in this call. */
 static enum iteration_quantity cause_of(const struct idle *idle, uint32_t index)
 {
-    const struct deps_activity *piece = &idle->deps->activities[index];
+    const struct deps_activity *call = &idle->deps->activities[index];
 
-    if (piece->flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS))
+    if (call->flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS))
         return ITERATION_IDLE_SYNC;
-    if (idle->copy_names[piece->name] ||
-        (idle->iterations->launched[piece->first_of_call] & ITERATIONS_LAUNCHED_AWAITED))
+    if (idle->copy_names[call->name] ||
+        (idle->iterations->launched[call->first_of_call] & ITERATIONS_LAUNCHED_AWAITED))
         return ITERATION_IDLE_COPY;
     return ITERATION_IDLE_LAUNCH;
 }
 
 static void add(const struct idle *idle, const struct iteration *iteration,
-                const struct iterations_idle_span *piece, uint64_t *values)
+                const struct iterations_idle_span *span, uint64_t *values)
 {
-    struct iterations_idle_span added = *piece;
+    struct iterations_idle_span added = *span;
 
-    if (piece->end <= piece->begin)
+    if (span->end <= span->begin)
         return;
-    values[piece->cause] += piece->end - piece->begin;
+    values[span->cause] += span->end - span->begin;
     added.iteration = (uint32_t)(iteration - idle->iterations->items);
     if (idle->take)
         idle->take(idle->context, &added);
@@ -102,23 +102,23 @@ static void split_by_calls(const struct idle *idle, const struct iteration *iter
     const struct deps *deps = idle->deps;
     enum iteration_quantity outside = deps->no_calls ? ITERATION_IDLE_UNKNOWN : ITERATION_IDLE_HOST;
     const struct deps_lane *lane = thread == DEPS_NONE ? NULL : &deps->lanes[thread];
-    uint32_t at = lane ? iterations_piece_at(deps, lane, gap.begin) : 0;
+    uint32_t at = lane ? iterations_call_at(deps, lane, gap.begin) : 0;
 
     for (; lane && at < lane->first + lane->count && gap.begin < gap.end; at++) {
-        const struct deps_activity *piece = &deps->activities[at];
-        uint64_t from = piece->begin > gap.begin ? piece->begin : gap.begin;
-        uint64_t to = piece->end < gap.end ? piece->end : gap.end;
+        const struct deps_activity *call = &deps->activities[at];
+        uint64_t from = call->begin > gap.begin ? call->begin : gap.begin;
+        uint64_t to = call->end < gap.end ? call->end : gap.end;
 
-        if (piece->begin >= gap.end)
+        if (call->begin >= gap.end)
             break;
         if (to <= from)
             continue;
-        add(idle, iteration, &PIECE(outside, gap.begin, from), values);
+        add(idle, iteration, &SPAN(outside, gap.begin, from), values);
         add(idle, iteration,
-            &PIECE(piece->kind == DEPS_WAIT ? outside : cause_of(idle, at), from, to), values);
+            &SPAN(call->kind == DEPS_WAIT ? outside : cause_of(idle, at), from, to), values);
         gap.begin = to;
     }
-    add(idle, iteration, &PIECE(outside, gap.begin, gap.end), values);
+    add(idle, iteration, &SPAN(outside, gap.begin, gap.end), values);
 }
 
 /* Whether the work was queued when the GPU became idle. It was if its call had returned, or if the
@@ -157,10 +157,9 @@ static void idle_split(const struct idle *idle, const struct iteration *iteratio
             launched = gap->begin;
     }
     if (gap->begin < launched)
-        split_by_calls(idle, iteration, thread, PIECE(ITERATION_IDLE, gap->begin, launched),
-                       values);
+        split_by_calls(idle, iteration, thread, SPAN(ITERATION_IDLE, gap->begin, launched), values);
     if (launched < gap->end)
-        add(idle, iteration, &PIECE(cause_of_start(idle, gap), launched, gap->end), values);
+        add(idle, iteration, &SPAN(cause_of_start(idle, gap), launched, gap->end), values);
 }
 
 /* ---- Unions ---- */
@@ -326,15 +325,15 @@ static uint64_t api_time(const struct deps *deps, const struct iteration *iterat
     if (iteration->thread == DEPS_NONE)
         return 0;
     lane = &deps->lanes[iteration->thread];
-    for (uint32_t at = iterations_piece_at(deps, lane, iteration->begin);
+    for (uint32_t at = iterations_call_at(deps, lane, iteration->begin);
          at < lane->first + lane->count; at++) {
-        const struct deps_activity *piece = &deps->activities[at];
-        uint64_t begin = piece->begin > iteration->begin ? piece->begin : iteration->begin;
-        uint64_t end = piece->end < iteration->host_end ? piece->end : iteration->host_end;
+        const struct deps_activity *call = &deps->activities[at];
+        uint64_t begin = call->begin > iteration->begin ? call->begin : iteration->begin;
+        uint64_t end = call->end < iteration->host_end ? call->end : iteration->host_end;
 
-        if (piece->begin >= iteration->host_end)
+        if (call->begin >= iteration->host_end)
             break;
-        if (end > begin && piece->kind != DEPS_WAIT)
+        if (end > begin && call->kind != DEPS_WAIT)
             total += end - begin;
     }
     return total;

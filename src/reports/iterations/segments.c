@@ -18,25 +18,25 @@ enum role { ROLE_NONE, ROLE_LAUNCH, ROLE_OUTPUT, ROLE_AWAITED_OUTPUT, ROLE_WAIT 
 
 static enum role role_of(const struct deps *deps, const uint8_t *launched, uint32_t index)
 {
-    const struct deps_activity *piece = &deps->activities[index];
+    const struct deps_activity *call = &deps->activities[index];
     uint8_t what = launched[index];
 
-    if (piece->kind == DEPS_WAIT)
-        return deps_wait_of(deps, piece)->host_function == DEPS_NONE ? ROLE_NONE : ROLE_WAIT;
-    if (piece->flags & DEPS_CONTINUED)
+    if (call->kind == DEPS_WAIT)
+        return deps_wait_of(deps, call)->host_function == DEPS_NONE ? ROLE_NONE : ROLE_WAIT;
+    if (call->flags & DEPS_CONTINUED)
         return ROLE_NONE;
     if (what == (ITERATIONS_LAUNCHED_COPY | ITERATIONS_LAUNCHED_AWAITED))
         return ROLE_AWAITED_OUTPUT;
     if (what)
         return what == ITERATIONS_LAUNCHED_COPY ? ROLE_OUTPUT : ROLE_LAUNCH;
-    return iterations_is_wait(piece) ? ROLE_WAIT : ROLE_NONE;
+    return iterations_is_wait(call) ? ROLE_WAIT : ROLE_NONE;
 }
 
 static uint64_t end_of(const struct deps *deps, uint32_t index)
 {
-    const struct deps_activity *piece = &deps->activities[index];
+    const struct deps_activity *call = &deps->activities[index];
 
-    return piece->kind == DEPS_WAIT ? piece->end : iterations_call_end(deps, index);
+    return call->kind == DEPS_WAIT ? call->end : iterations_call_end(deps, index);
 }
 
 struct iterations_segments iterations_segments_of(const struct deps *deps, const uint8_t *launched,
@@ -209,8 +209,8 @@ static enum mp_status place_segments(struct likeness *likeness, uint32_t lane)
     if (!likeness->segment_of || !likeness->contents || !likeness->shared)
         return MP_ERR_MEMORY;
     for (uint32_t at = 1; iterations_segments_next(&segments, &segment); at++) {
-        for (uint32_t piece = segment.first; piece < segments.at; piece++)
-            likeness->segment_of[piece - of->first] = at;
+        for (uint32_t call = segment.first; call < segments.at; call++)
+            likeness->segment_of[call - of->first] = at;
     }
     return MP_OK;
 }

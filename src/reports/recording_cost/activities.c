@@ -184,11 +184,11 @@ static void lay_calls(const struct deps *deps, const struct costs *costs, const 
                       struct deps_less *less)
 {
     for (uint32_t i = 0; i < deps->host_count; i++) {
-        const struct deps_activity *piece = &deps->activities[i];
-        bool counts = piece->kind == DEPS_CALL && !(piece->flags & DEPS_CONTINUED);
+        const struct deps_activity *call = &deps->activities[i];
+        bool counts = call->kind == DEPS_CALL && !(call->flags & DEPS_CONTINUED);
 
         less->before[i] = counts ? rounded(costs->call_around) : 0;
-        less->within[i] = counts ? rounded(costs->call_in + in_any(costs, piece)) : 0;
+        less->within[i] = counts ? rounded(costs->call_in + in_any(costs, call)) : 0;
     }
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
