@@ -205,13 +205,6 @@ struct ranks_operations {
 
 /* ---- Loading ---- */
 
-static enum mp_status take_any(void *context, const struct mp_batch *batch)
-{
-    (void)batch;
-    *(bool *)context = true;
-    return MP_OK;
-}
-
 /* What comes together: captured calls of a carrier, others of a launch; 0: of neither. */
 static uint64_t key_of(const struct ranks_call *call)
 {
@@ -271,14 +264,7 @@ static enum mp_status load(struct ranks_operations *operations, struct mp_trace 
 
 enum mp_status ranks_has_calls(struct mp_trace *trace, bool *has, struct mp_error *error)
 {
-    static const struct reading_table tables[] = {
-        {MP_TABLE_collective, MP_MASK(collective, source), .take = take_any},
-    };
-    const struct reading reading = {
-        .trace = trace, .what = "NCCL's calls", .context = has, READING_TABLES(tables)};
-
-    *has = false;
-    return reading_run(&reading, error);
+    return reading_has_rows(trace, MP_TABLE_collective, has, error);
 }
 
 enum mp_status ranks_operations_load(struct mp_trace *trace, struct ranks_operations **operations,
