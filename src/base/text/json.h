@@ -135,7 +135,7 @@ void json_key_numbers(struct json_writer *json, const char *key, const uint64_t 
  * and must become true or false: FLAG does this. FACT_IF gives null unless the value is known, and
  * looks at the value only then.
  *
- * Facts that several documents share are a macro (reports/common/statistics.h), or a function that
+ * Facts that several documents share are a macro (profile/common/statistics.h), or a function that
  * returns struct json_fact.
  */
 enum json_kind { JSON_NULL, JSON_NUMBER, JSON_SIGNED, JSON_REAL, JSON_BOOL, JSON_TEXT };

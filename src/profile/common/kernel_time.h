@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "profile/common/device_pairs.h"
+#include "profile/common/tally.h"
 #include "profile/definitions.h"
 #include "profile/dense.h"
 #include "profile/ranges.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/data/algorithms.h"
-#include "profile/stacks/alike.h"
 #include "profile/stacks/where.h"
 #include "reports/advise/build.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/text/strings.h"
+#include "profile/common/statistics.h"
 #include "reports/common/quality.h"
-#include "reports/common/statistics.h"
 #include "reports/deps/sections.h"
 
 #include "base/poison.h"

@@ -8,7 +8,7 @@
 
 #include "base/text/foreign.h"
 #include "base/text/units.h"
-#include "reports/common/statistics.h"
+#include "profile/common/statistics.h"
 
 #include "base/poison.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/data/storage.h"
-#include "profile/common/shift.h"
+#include "profile/common/statistics.h"
 
 #include "base/poison.h"
 

@@ -20,7 +20,7 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
-#include "profile/common/shift.h"
+#include "profile/common/statistics.h"
 
 #define DIFF_MAX_SAMPLES 1000
 
@@ -83,7 +83,7 @@ void diff_items_free(struct diff_items *items);
  *
  * The difference is the difference of the means: time of a call multiplied by calls an iteration.
  * So the differences of all names add up. Whether a name is slower or faster is decided by the
- * shift (shift.h) of its time in an iteration, which a few unusual iterations do not move. Two
+ * shift (statistics.h) of its time in an iteration, which a few unusual iterations do not move. Two
  * conditions must hold: the interval of the shift excludes 0, and the shift is at least
  * DIFF_NOTABLE of the name's time in A. Because there are many names, one in twenty 95 % intervals
  * would be wrong. So intervals are of 99.9 % if there are enough samples (10 and 10, say), and of

@@ -7,11 +7,11 @@
 
 #include "base/text/foreign.h"
 #include "base/text/units.h"
+#include "profile/common/statistics.h"
 #include "profile/ranges.h"
 #include "reports/common/headline.h"
 #include "reports/common/quality.h"
 #include "reports/common/recording_cost.h"
-#include "reports/common/statistics.h"
 
 #include "base/poison.h"
 

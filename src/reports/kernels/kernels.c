@@ -8,7 +8,6 @@
 
 #include "base/data/storage.h"
 #include "profile/activity.h"
-#include "profile/common/device_pairs.h"
 #include "profile/common/tally.h"
 #include "profile/names/kernel_kinds.h"
 #include "profile/ranges.h"

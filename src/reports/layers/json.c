@@ -1,7 +1,7 @@
 /* Layers as a JSON document; its keys stand in miniprof-layers(1). */
+#include "profile/common/statistics.h"
 #include "reports/common/quality.h"
 #include "reports/common/sampled.h"
-#include "reports/common/statistics.h"
 #include "reports/layers/print.h"
 
 #include "base/poison.h"

@@ -3,7 +3,7 @@
 #define MP_REPORTS_OVERLAP_PASS_H
 
 #include "base/data/map.h"
-#include "profile/common/device_pairs.h"
+#include "profile/common/tally.h"
 #include "profile/dense.h"
 #include "profile/merge.h"
 #include "profile/ranges.h"

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "profile/stacks/alike.h"
+#include "profile/stacks/where.h"
 #include "reports/iterations/iterations.h"
 #include "reports/stacks/build.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
-#include "profile/stacks/alike.h"
+#include "profile/stacks/where.h"
 #include "reports/stacks/build.h"
 
 #include "base/poison.h"

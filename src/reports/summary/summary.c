@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/common/device_pairs.h"
 #include "profile/common/tally.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"

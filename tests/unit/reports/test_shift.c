@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "profile/common/shift.h"
+#include "profile/common/statistics.h"
 
 enum { MAX = 60 };
 
