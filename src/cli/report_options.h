@@ -18,7 +18,6 @@
 #include "cli/options.h"
 #include "cli/view_options.h"
 #include "profile/names/names.h"
-#include "table/documents.h"
 #include "table/table.h"
 
 struct report_values {

@@ -57,6 +57,14 @@ const char *report_say(struct report_table *table, const char *format, ...)
     return text;
 }
 
+struct report_cell report_ranked_cell(struct report_table *table, const char *text, double number)
+{
+    struct report_cell cell = report_text_cell(report_say(table, "%s", text));
+
+    cell.real = number;
+    return cell;
+}
+
 /* ---- Members of rows ---- */
 
 static bool is_real(enum report_kind kind)

@@ -1,5 +1,5 @@
 /* The stream that joins JSON documents: a small scanner that knows text from braces. */
-#include "table/documents.h"
+#include "table/table.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  *
  *     text   right-justified columns, two spaces between them; times and sizes with their units,
  *            or, unless units are REPORT_UNITS_AUTO, numbers of 8 characters below a row of units
- *     CSV    a header row with units in its names, times in ns, sizes in bytes (sheet.c); or, in
+ *     CSV    a header row with units in its names, times in ns, sizes in bytes; or, in
  *            nvprof's reports, a quoted header row, a row of units if any column has one, numbers
  *            with six decimals, one unit for each column, by the greatest value that was measured
  *     JSON   an object for each row, keys from the columns, times in whole ns, sizes in bytes
@@ -32,7 +32,6 @@
 #include "base/text/json.h"
 #include "base/text/units.h"
 #include "table/column.h"
-#include "table/documents.h"
 #include "table/view.h"
 
 #define REPORT_MAX_COLUMNS 48
@@ -176,6 +175,9 @@ void report_open_json(struct report_table *table, struct json_writer *json,
                       const struct report_layout *layout);
 bool report_needs_survey(const struct report_table *table);
 
+/* A text that is a number in words, with that number for --sort. */
+struct report_cell report_ranked_cell(struct report_table *table, const char *text, double number);
+
 /* A text for a cell of the present row, cut where all texts of the row have more than
  * REPORT_SAID_BYTES. */
 __attribute__((format(printf, 2, 3))) const char *report_say(struct report_table *table,
@@ -192,9 +194,6 @@ void report_begin(struct report_table *table, const struct report_out *out,
 void report_begin_json(struct report_table *table, struct json_writer *json,
                        const struct report_column *columns, size_t count);
 
-/* Whether the table is printed: in a sheet only one is. */
-bool report_is_wanted(const struct report_table *table);
-
 /* Whether notes for people, titles and empty lines belong into this report. */
 bool report_has_titles(const struct report_out *out);
 
@@ -202,9 +201,6 @@ bool report_has_titles(const struct report_out *out);
 bool report_failed(const struct report_out *out);
 
 #define REPORT_FIELD_BYTES 64
-
-/* What a column is called in a sheet: its key or title, and its unit. Returns `name`. */
-const char *report_field(const struct report_column *column, char name[REPORT_FIELD_BYTES]);
 
 /* Widens columns to fit these cells, and uses the cells to choose the units of columns. */
 void report_measure(struct report_table *table, const struct report_cell *cells);
@@ -225,5 +221,41 @@ void report_flush(struct report_table *table);
 
 /* Prints what has been kept. A table that was begun must be ended. */
 void report_end(struct report_table *table);
+
+/* ---- JSON documents of several traces ----
+ *
+ * They become one document: an array, or one document a line. Reports write their documents one
+ * after the other, each laid out in lines. This stream stands between them and the reader. It finds
+ * where a document begins and ends by its braces, so reports need not know of it:
+ *
+ *     {...} {...}   becomes   [
+ *                             {"process": "rank 0", ...},
+ *                             {"process": "rank 1", ...}
+ *                             ]
+ *
+ * As lines, the documents lose their line breaks instead. Text in JSON has none of its own.
+ */
+
+struct json_documents {
+    FILE *to;            /* not owned */
+    FILE *file;          /* where the reports write; owned */
+    const char *process; /* a key of the documents that follow; NULL: none */
+    bool lines;          /* one document a line; else an array */
+    size_t count;        /* that have begun */
+    unsigned depth;      /* of braces and brackets; 0: between documents */
+    bool in_text, escaped;
+    bool indented; /* a line break and the spaces after it are being left out */
+    bool opened;   /* the last byte opened a document that gets the key `process` */
+};
+
+/* Returns false when there is no memory. */
+bool json_documents_open(struct json_documents *documents, FILE *to, bool lines);
+
+/* The key `process` of the documents that follow; NULL: they have none. `process` must outlive
+ * them. */
+void json_documents_name(struct json_documents *documents, const char *process);
+
+/* Writes the end of the array; an empty one if there was no document. Errors are those of `to`. */
+void json_documents_close(struct json_documents *documents);
 
 #endif

@@ -195,14 +195,12 @@ static struct report_cell metric_cell(const void *at, struct report_table *table
     const struct columns *columns = ((const struct view_of *)table->of)->columns;
     unsigned index = table->column->index;
     char text[METRIC_TEXT_BYTES];
-    struct report_cell cell = report_text_cell(
-        report_say(table, "%s",
-                   metric_text(text, columns->items[index]->unit, columns->values[index],
-                               REPORT_TEXT, table->style)));
 
     (void)at;
-    cell.real = columns->values[index];
-    return cell;
+    return report_ranked_cell(table,
+                              metric_text(text, columns->items[index]->unit, columns->values[index],
+                                          REPORT_TEXT, table->style),
+                              columns->values[index]);
 }
 
 /* As many metrics as the table printer takes; it says which did not fit. */

@@ -35,23 +35,13 @@ static const struct section sections[] = {
 
 /* ---- Columns ---- */
 
-/* The text of a row's value as a text that can be sorted by. */
-static struct report_cell ranked_cell(const char *text, double value)
-{
-    struct report_cell cell = report_text_cell(text);
-
-    cell.real = value;
-    return cell;
-}
-
 static struct report_cell invocations_cell(const void *at, struct report_table *table)
 {
     uint64_t count = ((const struct metrics_row *)at)->invocations;
     char text[MP_FORMATTED_BYTES];
 
-    return ranked_cell(
-        report_say(table, "%s", mp_show_count(text, sizeof text, count, table->style)),
-        (double)count);
+    return report_ranked_cell(table, mp_show_count(text, sizeof text, count, table->style),
+                              (double)count);
 }
 
 static struct report_cell text_cell(const void *at, struct report_table *table)
@@ -74,7 +64,7 @@ static struct report_cell value_cell(const void *at, struct report_table *table)
 
     metric_text(text, row->metric->unit, row->values ? value : (double)NAN, REPORT_TEXT,
                 table->style);
-    return ranked_cell(report_say(table, "%s", text), value);
+    return report_ranked_cell(table, text, value);
 }
 
 #define VALUE(title, which, ...)                                                                   \

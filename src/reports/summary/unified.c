@@ -311,20 +311,12 @@ static struct report_cell mean_cell(const void *at, struct report_table *table)
     return report_number_cell((uint64_t)(((const struct unified_line *)at)->row->mean + 0.5));
 }
 
-static struct report_cell ranked_cell(const char *text, uint64_t number)
-{
-    struct report_cell cell = report_text_cell(text);
-
-    cell.real = (double)number;
-    return cell;
-}
-
 static struct report_cell wide_size_cell(const void *at, struct report_table *table)
 {
     uint64_t bytes = ((const struct unified_line *)at)->row->total;
     char text[2 * MP_FORMATTED_BYTES];
 
-    return ranked_cell(report_say(table, "%s", wide_size(text, sizeof text, bytes)), bytes);
+    return report_ranked_cell(table, wide_size(text, sizeof text, bytes), (double)bytes);
 }
 
 static struct report_cell wide_time_cell(const void *at, struct report_table *table)
@@ -332,7 +324,7 @@ static struct report_cell wide_time_cell(const void *at, struct report_table *ta
     uint64_t ns = ((const struct unified_line *)at)->row->time;
     char text[2 * MP_FORMATTED_BYTES];
 
-    return ranked_cell(report_say(table, "%s", wide_time(text, sizeof text, ns)), ns);
+    return report_ranked_cell(table, wide_time(text, sizeof text, ns), (double)ns);
 }
 
 /* nvprof's columns. Its two totals are wider in text than other numbers, so they are text there. */

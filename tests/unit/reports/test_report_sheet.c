@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/documents.h"
 #include "table/table.h"
 
 static char *output;
