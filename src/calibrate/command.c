@@ -11,8 +11,7 @@
 #include "base/text/units.h"
 #include "calibrate/calibrate.h"
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "table/table.h"
 
 #include "base/poison.h"

@@ -5,8 +5,7 @@
 
 #include "base/text/strings.h"
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "export/exports.h"
 #include "reports/common/iterations_by.h"
 

@@ -11,7 +11,6 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/terminal.h"
-#include "cli/traces.h"
 
 #include "base/poison.h"
 

@@ -12,11 +12,10 @@
 
 #include "base/text/units.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/outputs.h"
 #include "cli/program.h"
-#include "cli/report_options.h"
 #include "cli/terminal.h"
-#include "cli/traces.h"
 #include "page/page.h"
 
 #include "base/poison.h"

@@ -17,7 +17,6 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/program.h"
-#include "cli/view_options.h"
 #include "reports/summary/print.h"
 #include "run/launch.h"
 #include "run/written_traces.h"

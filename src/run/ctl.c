@@ -19,7 +19,6 @@
 #include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/view_options.h"
 
 #include "base/poison.h"
 

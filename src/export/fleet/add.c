@@ -23,7 +23,6 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/terminal.h"
-#include "cli/traces.h"
 #include "export/lake/lake.h"
 #include "profile/set.h"
 #include "reports/ranks/ranks.h"

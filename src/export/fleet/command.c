@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
+#include "cli/options.h"
 #include "export/exports.h"
 #include "export/lake/lake.h"
 

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/advise/advise.h"
 #include "reports/advise/print.h"
 #include "reports/common/iterations_by.h"

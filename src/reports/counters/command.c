@@ -4,8 +4,7 @@
 
 #include "base/text/strings.h"
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/common/iterations_by.h"
 #include "reports/counters/counters.h"
 #include "reports/counters/print.h"

@@ -8,8 +8,7 @@
 
 #include "base/text/strings.h"
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/common/iterations_by.h"
 #include "reports/deps/deps.h"
 #include "reports/deps/print.h"

@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/outputs.h"
-#include "cli/report_options.h"
 #include "cli/terminal.h"
-#include "cli/traces.h"
 #include "page/page.h"
 #include "reports/common/iterations_by.h"
 #include "reports/diff/diff.h"

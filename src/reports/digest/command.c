@@ -5,9 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
-#include "cli/view_options.h"
+#include "cli/options.h"
 #include "reports/common/iterations_by.h"
 #include "reports/digest/digest.h"
 #include "reports/digest/print.h"

@@ -10,7 +10,6 @@
 #include "base/text/strings.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/report_options.h"
 #include "profile/reading.h"
 #include "reports/dump/dump_table.h"
 #include "trace/codec/schema.h"

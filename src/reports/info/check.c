@@ -15,7 +15,6 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
-#include "cli/view_options.h"
 #include "profile/set.h"
 
 #include "base/poison.h"

@@ -2,9 +2,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
-#include "cli/view_options.h"
+#include "cli/options.h"
 #include "reports/ranks/load.h"
 #include "reports/summary/print.h"
 #include "reports/summary/summary.h"

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/common/iterations_by.h"
 #include "reports/counters/counters.h"
 #include "reports/iterations/print.h"

@@ -20,7 +20,6 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
-#include "cli/view_options.h"
 #include "reports/live/live.h"
 #include "reports/live/print.h"
 #include "run/ctl.h"

@@ -6,8 +6,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/common/iterations_by.h"
 #include "reports/memory/memory.h"
 #include "reports/memory/print.h"

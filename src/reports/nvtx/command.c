@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/nvtx/nvtx.h"
 #include "reports/summary/print.h"
 

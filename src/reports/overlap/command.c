@@ -3,8 +3,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/overlap/overlap.h"
 #include "reports/overlap/print.h"
 

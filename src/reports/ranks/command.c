@@ -3,8 +3,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/ranks/load.h"
 #include "reports/ranks/print.h"
 #include "reports/ranks/ranks.h"

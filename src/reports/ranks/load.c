@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/traces.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
 

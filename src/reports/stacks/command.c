@@ -3,8 +3,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "profile/common/called_from.h"
 #include "reports/stacks/print.h"
 #include "reports/stacks/stacks.h"

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/report_options.h"
-#include "cli/traces.h"
+#include "cli/options.h"
 #include "reports/summary/print.h"
 #include "reports/summary/summary.h"
 #include "table/table.h"

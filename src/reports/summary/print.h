@@ -5,7 +5,7 @@
 #include <miniprof/trace.h>
 #include <stdio.h>
 
-#include "cli/traces.h"
+#include "cli/command.h"
 #include "profile/set.h"
 #include "reports/info/info.h"
 #include "reports/nvtx/nvtx.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/traces.h"
 #include "reports/trace/trace.h"
 
 #include "base/poison.h"

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "cli/report_options.h"
+#include "cli/options.h"
 
 struct traces_values {
     struct report_values report;

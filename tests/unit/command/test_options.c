@@ -1,5 +1,4 @@
-/* The option mechanism of the command. Its sources belong to no library, so they are compiled in
- * here. */
+/* The option mechanism of the command. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,27 +8,8 @@
 
 #include <string.h>
 
-#include "cli/screen.h"
-#include "cli/terminal.h"
-#include "cli/view_options.h"
-
-#include "cli/command.c" /* NOLINT(bugprone-suspicious-include) */
-#include "cli/options.c" /* NOLINT(bugprone-suspicious-include) */
-
-/* No terminal here. */
-void progress_end(void)
-{
-}
-
-void view_open_lines(void)
-{
-}
-
-void screen_complain(const char *line, size_t bytes)
-{
-    fwrite(line, 1, bytes, stderr);
-    fputc('\n', stderr);
-}
+#include "cli/command.h"
+#include "cli/options.h"
 
 struct values {
     bool flag;
