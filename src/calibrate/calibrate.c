@@ -13,7 +13,7 @@
 #include "base/text/strings.h"
 #include "calibrate/answer.h"
 #include "cli/program.h"
-#include "run/launch.h"
+#include "run/run.h"
 
 #include "base/poison.h"
 

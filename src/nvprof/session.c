@@ -17,8 +17,7 @@
 #include "base/text/strings.h"
 #include "cli/program.h"
 #include "nvprof/nvprof.h"
-#include "run/launch.h"
-#include "run/written_traces.h"
+#include "run/run.h"
 
 #include "base/poison.h"
 
@@ -99,8 +98,7 @@ bool nvprof_set_environment(const struct nvprof_values *values, const char *outp
  * ends us later, nothing is left behind. Until then signals are blocked.
  */
 
-#define CODE_SIGNAL 128 /* launch.h */
-#define PID_BYTES   24
+#define PID_BYTES 24
 
 struct session {
     const struct nvprof_values *values;

@@ -18,8 +18,7 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "reports/summary/print.h"
-#include "run/launch.h"
-#include "run/written_traces.h"
+#include "run/run.h"
 
 #include "base/poison.h"
 

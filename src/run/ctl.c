@@ -1,7 +1,7 @@
 /* `miniprof ctl`: asks a process that is being recorded to begin or end a range, or to dump the
  * flight recorder.
  */
-#include "run/ctl.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <limits.h>

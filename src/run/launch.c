@@ -1,5 +1,5 @@
 /* Starts a program with the recorder in it. */
-#include "run/launch.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,6 @@
 
 #define CODE_CANNOT_RUN 126 /* as env(1) and the shells have it */
 #define CODE_NO_PROGRAM 127
-#define CODE_SIGNAL     128
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 

@@ -19,7 +19,7 @@
 #include "cli/program.h"
 #include "nvprof/nvprof.h"
 #include "reports/metrics/metrics.h"
-#include "run/launch.h"
+#include "run/run.h"
 
 #include "base/poison.h"
 

@@ -1,7 +1,7 @@
 /* Finds the trace files that a program wrote. The program may have become another one by exec, or
  * may have had children, so the file names are matched with the pattern of MINIPROF_OUTPUT.
  */
-#include "run/written_traces.h"
+#include "run/run.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -22,7 +22,7 @@
 #include "cli/terminal.h"
 #include "reports/live/live.h"
 #include "reports/live/print.h"
-#include "run/ctl.h"
+#include "run/run.h"
 
 #include "base/poison.h"
 

@@ -1,16 +1,23 @@
-/* Starts a program, as if it ran without us, with the recorder in it. `run` and nvprof's command
- * line share this code.
+/* Programs with the recorder in them: how they are started as if they ran without us, which traces
+ * they wrote, and how a running one is asked for something. `run`, `ctl` and nvprof's command line
+ * share this.
  */
-#ifndef MP_RUN_LAUNCH_H
-#define MP_RUN_LAUNCH_H
+#ifndef MP_RUN_RUN_H
+#define MP_RUN_RUN_H
 
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/process.h"
+#include "base/status.h"
+
 /* ---- A program ---- */
+
+#define CODE_SIGNAL 128 /* plus the signal that ended it, as the shells have it */
 
 struct child {
     /* What the caller may set before; zeroed for nothing. */
@@ -56,8 +63,39 @@ bool launch_find_library(struct launch *launch, const char *given);
  * child_run. */
 int launch_run(struct launch *launch, char **argv, struct child *child);
 
-/* The least time stamp of files that are written from now on. File systems take times from the
- * kernel's tick, which is slightly behind the clock. */
+/* The earliest time stamp that files can have which are written from now on. File systems take
+ * times from the kernel's tick, which is slightly later than the clock. */
 struct timespec launch_file_time(void);
+
+/* ---- Their traces ---- */
+
+/* Which trace files a program wrote: its own, those of programs that replaced it by exec, and those
+ * of its children. */
+struct written_traces {
+    char own[PATH_MAX]; /* where the process `pid` writes */
+    bool own_exists;
+    char **others; /* of other programs, sorted with numbers in the names by value; owned, as are
+                      the texts */
+    size_t other_count;
+    size_t other_capacity;
+};
+
+/* Finds the files that match the output pattern and were changed at or after `since`.
+ * MP_ERR_ARGUMENT or MP_ERR_LIMIT when the pattern cannot be expanded, MP_ERR_MEMORY. Call
+ * written_traces_free afterwards, also after a failure. */
+enum mp_status written_traces_find(struct written_traces *traces, const char *pattern, pid_t pid,
+                                   const struct timespec *since, struct mp_error *error);
+
+void written_traces_free(struct written_traces *traces);
+
+/* ---- Requests to a recorder: the client's end of base/process.h ---- */
+
+/* The process id that a command line gives, or 0 after a complaint in the name of `command`. */
+pid_t ctl_parse_pid(const char *command, const char *text);
+
+/* Sends the process a request of one word. EXIT_FINE: `answer` holds its answer. Otherwise
+ * `command` has complained, and the result is the exit code: EXIT_FINDINGS if the process refuses,
+ * EXIT_UNREADABLE if it cannot be reached. */
+int ctl_ask(const char *command, pid_t pid, const char *request, char answer[MP_CTL_ANSWER_BYTES]);
 
 #endif
