@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/varint.h"
+#include "base/data/storage.h"
 #include "base/text/json.h"
 #include "profile/reading.h"
 #include "reports/advise/advise.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/data/algorithms.h"
-#include "base/data/varint.h"
+#include "base/data/storage.h"
 #include "base/text/json.h"
 
 #include "base/poison.h"

@@ -1,6 +1,6 @@
 /* The timeline as a page holds it: a JSON document that says what there is, and a blob of columns.
  *
- * The blob is a sequence of LEB128 numbers (base/data/varint.h), track by track in the document's
+ * The blob is a sequence of LEB128 numbers (base/data/storage.h), track by track in the document's
  * order. A track of n events:
  *
  *     n  begin       minus the event before, for the first minus the origin; ns

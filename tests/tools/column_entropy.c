@@ -7,7 +7,7 @@
  * distribution of the tokens of docs/trace-format.md, section 5, plus their extra bits, which are
  * taken as noise). Where bits and entropy agree nothing but noise is left.
  */
-#include "base/data/varint.h"
+#include "base/data/storage.h"
 #include "trace/codec/codec.h"
 #include "trace/codec/schema.h"
 

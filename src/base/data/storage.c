@@ -15,8 +15,6 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/data/varint.h"
-
 #include "base/poison.h"
 
 /* ---- Arrays ---- */

@@ -332,6 +332,19 @@ static const struct metric_entry events[] = {
 #include "base/metrics/metrics.def"
 };
 
+/* Their descriptions, in the same order; linked only where metric_description is called. */
+#define METRIC(name, unit, description, ...) description,
+#define EVENT(...)
+static const char *const metric_words[] = {
+#include "base/metrics/metrics.def"
+};
+
+#define METRIC(...)
+#define EVENT(name, unit, description, ...) description,
+static const char *const event_words[] = {
+#include "base/metrics/metrics.def"
+};
+
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* ---- Entries ---- */
@@ -370,6 +383,17 @@ const struct metric_entry *metric_find(const char *name)
     const struct metric_entry *found = metric_find_of(METRIC_KIND_METRIC, name);
 
     return found ? found : metric_find_of(METRIC_KIND_EVENT, name);
+}
+
+const char *metric_description(enum metric_kind kind, const char *name)
+{
+    size_t count;
+    const struct metric_entry *entries = metric_entries(kind, &count);
+    const struct metric_entry *found = metric_find_of(kind, name);
+
+    if (!found)
+        return name;
+    return (kind == METRIC_KIND_METRIC ? metric_words : event_words)[found - entries];
 }
 
 /* ---- CUPTI's own names ---- */

@@ -122,8 +122,7 @@ const struct metric_entry *metric_find_of(enum metric_kind kind, const char *nam
 const struct metric_entry *metric_entries(enum metric_kind kind, size_t *count);
 
 /* nvprof's words for one of its metrics or events, short, as its column `Metric Description`;
- * static. For other names `name` itself. Only the recorder needs it, so its file is a separate one.
- */
+ * static. For other names `name` itself. */
 const char *metric_description(enum metric_kind kind, const char *name);
 
 /* Whether a name has the form of one of CUPTI's metrics: `unit__counter`, with or without

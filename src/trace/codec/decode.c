@@ -2,7 +2,7 @@
  * checksum, so every length, id and count is checked before it is used. Only the selected columns
  * are decoded, with those that their codecs refer to.
  */
-#include "base/data/varint.h"
+#include "base/data/storage.h"
 #include "base/status.h"
 #include "trace/codec/codec.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/data/storage.h"
-#include "base/data/varint.h"
 #include "trace/codec/codec.h"
 
 #include "base/poison.h"

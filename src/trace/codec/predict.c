@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/data/varint.h"
+#include "base/data/storage.h"
 
 #include "base/poison.h"
 

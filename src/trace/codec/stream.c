@@ -2,7 +2,7 @@
  * and raw bits: zstd's entropy stage then sees the tokens alone, and the bits are stored as they
  * are.
  */
-#include "base/data/varint.h"
+#include "base/data/storage.h"
 #include "trace/codec/codec.h"
 
 #include <string.h>

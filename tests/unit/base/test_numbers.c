@@ -1,4 +1,4 @@
-/* varint.h, storage.h (sizes), hash.h: expected bytes from the LEB128 and xxHash specifications. */
+/* storage.h (varints, sizes), hash.h: expected bytes from the LEB128 and xxHash specifications. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 
 #include "base/data/hash.h"
 #include "base/data/storage.h"
-#include "base/data/varint.h"
 
 struct varint_case {
     uint64_t value;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/data/varint.h"
+#include "base/data/storage.h"
 #include "export/perfetto/build.h"
 #include "export/perfetto/zip.h"
 #include "reports/deps/deps.h"

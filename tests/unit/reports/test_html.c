@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/varint.h"
+#include "base/data/storage.h"
 #include "page/page.h"
 #include "page/timeline.h"
 #include "unit/deps/deps_fixture.h"
