@@ -25,11 +25,11 @@
 
 /* Linux transfers at most 0x7ffff000 bytes a call (read(2), write(2)); smaller steps cost nothing.
  */
-#define GREATEST_STEP ((size_t)1 << 30)
+#define MAX_STEP ((size_t)1 << 30)
 
 static size_t step_of(size_t bytes)
 {
-    return bytes < GREATEST_STEP ? bytes : GREATEST_STEP;
+    return bytes < MAX_STEP ? bytes : MAX_STEP;
 }
 
 enum mp_status mp_write_all(int fd, const void *data, size_t bytes, struct mp_error *error)
@@ -270,7 +270,7 @@ enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct m
  * the environment. A rank must be a number: any other text could change the path.
  */
 
-#define GREATEST_NAME 256u /* of an environment variable */
+#define MAX_NAME 256u /* of an environment variable */
 
 /* The more specific launcher comes first: Open MPI, MPICH and Intel MPI, MVAPICH2, PMIx, then Slurm
  * and torchrun. Slurm comes late because its variable is also set around mpirun inside an
@@ -279,11 +279,11 @@ static const char *const rank_variables[] = {
     "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK",
 };
 
-/* One piece of a pattern: a placeholder, or a character that stands for itself (`kind` 0). */
-struct piece {
-    char kind;                /* 'p' 'h' 'q' 'r' '%' or 0 */
-    char character;           /* when kind is 0 */
-    char name[GREATEST_NAME]; /* when kind is 'q' */
+/* One part of a pattern: a placeholder, or a character that stands for itself (`kind` 0). */
+struct part {
+    char kind;           /* 'p' 'h' 'q' 'r' '%' or 0 */
+    char character;      /* when kind is 0 */
+    char name[MAX_NAME]; /* when kind is 'q' */
 };
 
 struct output {
@@ -306,14 +306,14 @@ static void pattern_put(struct output *out, const char *text)
 }
 
 /* Reads the {NAME} of a %q at *cursor. */
-static enum mp_status parse_name(const char **cursor, struct piece *piece, struct mp_error *error)
+static enum mp_status parse_name(const char **cursor, struct part *part, struct mp_error *error)
 {
     const char *start = *cursor + 1;
     const char *end = **cursor == '{' ? strchr(start, '}') : NULL;
     size_t length = end ? (size_t)(end - start) : 0;
     size_t i;
 
-    if (!end || !length || length >= sizeof(piece->name))
+    if (!end || !length || length >= sizeof(part->name))
         return mp_error_set(error, MP_ERR_ARGUMENT,
                             "%%q needs the name of an environment variable: %%q{NAME}");
     for (i = 0; i < length; i++) {
@@ -322,29 +322,29 @@ static enum mp_status parse_name(const char **cursor, struct piece *piece, struc
                                 "%%q{%.*s} does not name an environment variable", (int)length,
                                 start);
     }
-    memcpy(piece->name, start, length);
-    piece->name[length] = '\0';
+    memcpy(part->name, start, length);
+    part->name[length] = '\0';
     *cursor = end + 1;
     return MP_OK;
 }
 
-/* Takes the next piece at *cursor, which is not at the end. */
-static enum mp_status parse_piece(const char **cursor, struct piece *piece, struct mp_error *error)
+/* Takes the next part at *cursor, which is not at the end. */
+static enum mp_status parse_part(const char **cursor, struct part *part, struct mp_error *error)
 {
     const char *at = *cursor;
 
-    piece->kind = 0;
-    piece->character = *at++;
-    if (piece->character == '%') {
+    part->kind = 0;
+    part->character = *at++;
+    if (part->character == '%') {
         if (!*at)
             return mp_error_set(error, MP_ERR_ARGUMENT, "a single %% at the end; write %%%%");
         if (!strchr("phqr%", *at))
             return mp_error_set(error, MP_ERR_ARGUMENT,
                                 "%%%c is not known; there are %%p %%h %%r %%q{NAME} and %%%%", *at);
-        piece->kind = *at++;
+        part->kind = *at++;
     }
     *cursor = at;
-    return piece->kind == 'q' ? parse_name(cursor, piece, error) : MP_OK;
+    return part->kind == 'q' ? parse_name(cursor, part, error) : MP_OK;
 }
 
 static void put_number(struct output *out, long number)
@@ -380,13 +380,12 @@ static const char *find_rank(void)
     return "0";
 }
 
-static enum mp_status put_piece(struct output *out, const struct piece *piece,
-                                struct mp_error *error)
+static enum mp_status put_part(struct output *out, const struct part *part, struct mp_error *error)
 {
-    char text[2] = {piece->character, '\0'};
+    char text[2] = {part->character, '\0'};
     const char *value;
 
-    switch (piece->kind) {
+    switch (part->kind) {
     case 'p':
         put_number(out, (long)mp_process_id());
         break;
@@ -397,11 +396,11 @@ static enum mp_status put_piece(struct output *out, const struct piece *piece,
         pattern_put(out, find_rank());
         break;
     case 'q':
-        value = secure_getenv(piece->name);
+        value = secure_getenv(part->name);
         if (!value)
             return mp_error_set(error, MP_ERR_ARGUMENT,
-                                "cannot find environment variable \"%s\" of %%q{%s}", piece->name,
-                                piece->name);
+                                "cannot find environment variable \"%s\" of %%q{%s}", part->name,
+                                part->name);
         pattern_put(out, value);
         break;
     default:
@@ -413,33 +412,33 @@ static enum mp_status put_piece(struct output *out, const struct piece *piece,
 
 enum mp_status mp_pattern_check(const char *pattern, struct mp_error *error)
 {
-    struct piece piece;
+    struct part part;
 
     if (!*pattern)
         return mp_error_set(error, MP_ERR_ARGUMENT, "the file name is empty");
     while (*pattern)
-        MP_TRY(parse_piece(&pattern, &piece, error));
+        MP_TRY(parse_part(&pattern, &part, error));
     return MP_OK;
 }
 
 bool mp_pattern_has_pid(const char *pattern)
 {
-    struct piece piece = {.kind = 0};
+    struct part part = {.kind = 0};
 
-    while (*pattern && piece.kind != 'p' && parse_piece(&pattern, &piece, NULL) == MP_OK)
+    while (*pattern && part.kind != 'p' && parse_part(&pattern, &part, NULL) == MP_OK)
         continue;
-    return piece.kind == 'p';
+    return part.kind == 'p';
 }
 
 static enum mp_status expand(const char *pattern, struct output *out, struct mp_error *error)
 {
     const char *cursor = pattern;
-    struct piece piece;
+    struct part part;
 
     MP_TRY(mp_pattern_check(pattern, error));
     while (*cursor) {
-        MP_TRY(parse_piece(&cursor, &piece, error));
-        MP_TRY(put_piece(out, &piece, error));
+        MP_TRY(parse_part(&cursor, &part, error));
+        MP_TRY(put_part(out, &part, error));
     }
     if (out->full)
         return mp_error_set(error, MP_ERR_LIMIT, "'%s' gives a file name of over %zu bytes",

@@ -30,11 +30,11 @@
  * in the middle of a word. Tables never get here: they are fitted before they are printed.
  */
 
-/* What takes the pieces; false if it cannot. */
+/* What takes the lines; false if it cannot. */
 typedef bool wrap_put(const char *text, size_t bytes);
 
-/* Passes a line, without its newline, in pieces of at most `width` columns (0: any), each with a
- * newline. Later pieces are indented to where the first one's text begins. */
+/* Passes a line, without its newline, in lines of at most `width` columns (0: any), each with a
+ * newline. Later lines are indented to where the first one's text begins. */
 bool wrap_line(const char *line, size_t bytes, unsigned width, bool colour, wrap_put *put);
 
 #define ESCAPE '\033'
@@ -52,7 +52,7 @@ static size_t escape_bytes(const char *text, size_t bytes)
 }
 
 /* Bytes of the character or the escape sequence at `text`, and the columns that it takes. */
-static size_t next_piece(const char *text, size_t bytes, size_t *columns)
+static size_t next_character(const char *text, size_t bytes, size_t *columns)
 {
     size_t length = escape_bytes(text, bytes);
 
@@ -72,7 +72,7 @@ static size_t columns_of(const char *line, size_t bytes)
     size_t columns;
 
     for (size_t at = 0; at < bytes; total += columns)
-        at += next_piece(line + at, bytes - at, &columns);
+        at += next_character(line + at, bytes - at, &columns);
     return total;
 }
 
@@ -118,7 +118,7 @@ static size_t fitting_bytes(const char *line, size_t bytes, size_t room)
 
     while (at < bytes) {
         size_t columns;
-        size_t length = next_piece(line + at, bytes - at, &columns);
+        size_t length = next_character(line + at, bytes - at, &columns);
 
         if (used + columns > room)
             break;
@@ -143,20 +143,20 @@ static bool put_spaces(wrap_put *put, size_t count)
     return put(spaces, count);
 }
 
-static bool put_pieces(const char *line, size_t bytes, size_t width, wrap_put *put)
+static bool put_wrapped(const char *line, size_t bytes, size_t width, wrap_put *put)
 {
     size_t hang = hang_of(line, bytes, width);
     size_t room = width;
 
     while (columns_of(line, bytes) > room) {
-        size_t piece = fitting_bytes(line, bytes, room);
+        size_t taken = fitting_bytes(line, bytes, room);
 
-        if (!put(line, piece) || !put("\n", 1) || !put_spaces(put, hang))
+        if (!put(line, taken) || !put("\n", 1) || !put_spaces(put, hang))
             return false;
-        while (piece < bytes && line[piece] == ' ')
-            piece++;
-        line += piece;
-        bytes -= piece;
+        while (taken < bytes && line[taken] == ' ')
+            taken++;
+        line += taken;
+        bytes -= taken;
         room = width - hang;
     }
     return put(line, bytes);
@@ -187,7 +187,7 @@ bool wrap_line(const char *line, size_t bytes, unsigned width, bool colour, wrap
     const char *end = *begin ? REPORT_TONE_OFF : "";
 
     return put(begin, strlen(begin)) &&
-           (width ? put_pieces(line, bytes, width, put) : put(line, bytes)) &&
+           (width ? put_wrapped(line, bytes, width, put) : put(line, bytes)) &&
            put(end, strlen(end)) && put("\n", 1);
 }
 
@@ -337,7 +337,7 @@ static bool release(void)
     return good;
 }
 
-/* A piece of a line that is laid out. */
+/* Part of a line that is laid out. */
 static bool put(const char *text, size_t bytes)
 {
     if (!screen.holds)

@@ -239,7 +239,7 @@ static enum mp_status print_trace_section(struct report *report, struct mp_error
         .api = report->values->api_trace,
         .style = report->style,
         .patterns = &report->patterns,
-        .told = report->results.quality,
+        .reported = report->results.quality,
     };
     struct quality quality;
     enum mp_status status;

@@ -49,15 +49,15 @@ static bool insert_pid(const char *marked, pid_t pid, char *path, size_t size)
 
     path[0] = '\0';
     for (; *marked; marked++) {
-        char piece[24] = {*marked, '\0'};
+        char text[24] = {*marked, '\0'};
         size_t length;
 
         if (*marked == PID_MARK)
-            snprintf(piece, sizeof piece, "%ld", (long)pid);
-        length = strlen(piece);
+            snprintf(text, sizeof text, "%ld", (long)pid);
+        length = strlen(text);
         if (used + length >= size)
             return false;
-        memcpy(path + used, piece, length + 1);
+        memcpy(path + used, text, length + 1);
         used += length;
     }
     return true;

@@ -15,8 +15,8 @@
  * traffic do not get slow.
  */
 
-#define FIRST_CAPACITY    16u
-#define GREATEST_CAPACITY (1u << 31)
+#define FIRST_CAPACITY 16u
+#define MAX_CAPACITY   (1u << 31)
 
 struct mp_map_slot {
     uint64_t key;
@@ -50,7 +50,7 @@ static enum mp_status grow(struct mp_map *map)
     struct mp_map larger = {.count = map->count};
     uint32_t i;
 
-    if (map->capacity >= GREATEST_CAPACITY)
+    if (map->capacity >= MAX_CAPACITY)
         return MP_ERR_LIMIT;
     larger.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
     larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
@@ -137,9 +137,9 @@ void mp_map_free(struct mp_map *map)
  * Strings live in an arena, ids index an array, and a table of ids finds them by hash.
  */
 
-#define FIRST_ENTRIES  16u
-#define FIRST_SLOTS    32u
-#define GREATEST_COUNT (1u << 30)
+#define FIRST_ENTRIES 16u
+#define FIRST_SLOTS   32u
+#define MAX_COUNT     (1u << 30)
 
 struct mp_intern_entry {
     const char *data;
@@ -205,7 +205,7 @@ static enum mp_status grow_slots(struct mp_intern *pool)
 /* Makes room for one more string in both arrays. */
 static enum mp_status reserve(struct mp_intern *pool)
 {
-    if (pool->count >= GREATEST_COUNT)
+    if (pool->count >= MAX_COUNT)
         return MP_ERR_LIMIT;
     if (pool->count == pool->entry_capacity)
         MP_TRY(grow_entries(pool));

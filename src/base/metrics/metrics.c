@@ -16,10 +16,10 @@
  * sums, because only this form can be summed over kernels before it is divided.
  */
 
-#define DEEPEST          8  /* nested parentheses */
-#define LONGEST_SHOWN    60 /* bytes of a text in a complaint */
-#define LONGEST_NUMBER   24
-#define GREATEST_LITERAL 1e15
+#define DEEPEST        8  /* nested parentheses */
+#define LONGEST_SHOWN  60 /* bytes of a text in a complaint */
+#define LONGEST_NUMBER 24
+#define MAX_LITERAL    1e15
 
 /* What a part of an expression is: a number, a sum of inputs, or a quotient of two. */
 enum shape { SHAPE_NUMBER, SHAPE_SUM, SHAPE_QUOTIENT };
@@ -126,7 +126,7 @@ static enum mp_status parse_number(struct parser *parser, struct part *part)
         value = value * 10 + (parser->at[bytes] - '0');
         place *= 10;
     }
-    if (bytes > LONGEST_NUMBER || value > GREATEST_LITERAL || is_of_name(parser->at[bytes]))
+    if (bytes > LONGEST_NUMBER || value > MAX_LITERAL || is_of_name(parser->at[bytes]))
         return fail(parser, "not a number");
     parser->at += bytes;
     *part = (struct part){.shape = SHAPE_NUMBER, .number = place > 1 ? value / place : value};

@@ -400,7 +400,7 @@ static const char *const part_names[KERNEL_FILTER_PARTS] = {
 
 /* ---- Parts of the text ---- */
 
-struct piece {
+struct section {
     const char *text;
     size_t bytes;
 };
@@ -444,19 +444,19 @@ static bool has_only_double_colons(const char *text)
     return true;
 }
 
-static enum mp_status split(const char *text, struct piece pieces[KERNEL_FILTER_PARTS],
+static enum mp_status split(const char *text, struct section sections[KERNEL_FILTER_PARTS],
                             struct mp_error *error)
 {
     const char *colons[3] = {NULL, NULL, NULL};
     size_t count = find_colons(text, colons);
 
     if (count >= 3 && !has_letter(text, colons[1])) {
-        pieces[KERNEL_FILTER_CONTEXT] = (struct piece){text, (size_t)(colons[0] - text)};
-        pieces[KERNEL_FILTER_STREAM] =
-            (struct piece){colons[0] + 1, (size_t)(colons[1] - colons[0] - 1)};
-        pieces[KERNEL_FILTER_NAME] =
-            (struct piece){colons[1] + 1, (size_t)(colons[2] - colons[1] - 1)};
-        pieces[KERNEL_FILTER_INVOCATION] = (struct piece){colons[2] + 1, strlen(colons[2] + 1)};
+        sections[KERNEL_FILTER_CONTEXT] = (struct section){text, (size_t)(colons[0] - text)};
+        sections[KERNEL_FILTER_STREAM] =
+            (struct section){colons[0] + 1, (size_t)(colons[1] - colons[0] - 1)};
+        sections[KERNEL_FILTER_NAME] =
+            (struct section){colons[1] + 1, (size_t)(colons[2] - colons[1] - 1)};
+        sections[KERNEL_FILTER_INVOCATION] = (struct section){colons[2] + 1, strlen(colons[2] + 1)};
         return MP_OK;
     }
     if (count && !has_only_double_colons(text))
@@ -464,40 +464,41 @@ static enum mp_status split(const char *text, struct piece pieces[KERNEL_FILTER_
                             "the kernel filter '%.*s' is neither a name nor "
                             "context:stream:name:invocation",
                             LONGEST_SHOWN, text);
-    pieces[KERNEL_FILTER_NAME] = (struct piece){text, strlen(text)};
+    sections[KERNEL_FILTER_NAME] = (struct section){text, strlen(text)};
     return MP_OK;
 }
 
 /* ---- Expressions ---- */
 
 static enum mp_status compile(struct kernel_filter *filter, enum kernel_filter_part part,
-                              const struct piece *piece, struct mp_error *error)
+                              const struct section *section, struct mp_error *error)
 {
     bool number = part != KERNEL_FILTER_NAME;
     char text[LONGEST_PART + 1];
     char reason[128];
     int code;
 
-    if (!piece->bytes)
+    if (!section->bytes)
         return MP_OK;
-    if (piece->bytes > LONGEST_PART)
+    if (section->bytes > LONGEST_PART)
         return mp_error_set(error, MP_ERR_ARGUMENT, "the %s of the kernel filter is over %d bytes",
                             part_names[part], LONGEST_PART);
-    if (number && has_letter(piece->text, piece->text + piece->bytes))
+    if (number && has_letter(section->text, section->text + section->bytes))
         return mp_error_set(error, MP_ERR_ARGUMENT,
                             "the %s '%.*s' of the kernel filter is no number and no expression for "
                             "one",
-                            part_names[part], (int)piece->bytes, piece->text);
-    snprintf(text, sizeof(text), "%.*s", (int)piece->bytes, piece->text);
+                            part_names[part], (int)section->bytes, section->text);
+    snprintf(text, sizeof(text), "%.*s", (int)section->bytes, section->text);
     code = regcomp(&filter->parts[part], text, REG_EXTENDED | (number ? 0 : REG_NOSUB));
     if (code == REG_ESPACE)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for the kernel filter");
     if (code) {
         regerror(code, &filter->parts[part], reason, sizeof(reason));
-        return mp_error_set(
-            error, MP_ERR_ARGUMENT,
-            "the %s '%.*s' of the kernel filter is no regular expression: %s", part_names[part],
-            piece->bytes < LONGEST_SHOWN ? (int)piece->bytes : LONGEST_SHOWN, piece->text, reason);
+        return mp_error_set(error, MP_ERR_ARGUMENT,
+                            "the %s '%.*s' of the kernel filter is no regular expression: %s",
+                            part_names[part],
+                            section->bytes < LONGEST_SHOWN ? (int)section->bytes : LONGEST_SHOWN,
+                            section->text, reason);
     }
     filter->given[part] = true;
     return MP_OK;
@@ -506,15 +507,15 @@ static enum mp_status compile(struct kernel_filter *filter, enum kernel_filter_p
 enum mp_status kernel_filter_parse(struct kernel_filter *filter, const char *text,
                                    struct mp_error *error)
 {
-    struct piece pieces[KERNEL_FILTER_PARTS] = {{NULL, 0}};
+    struct section sections[KERNEL_FILTER_PARTS] = {{NULL, 0}};
     enum mp_status status;
 
     memset(filter, 0, sizeof(*filter));
     if (!text || !*text)
         return MP_OK;
-    status = split(text, pieces, error);
+    status = split(text, sections, error);
     for (int part = 0; part < KERNEL_FILTER_PARTS && status == MP_OK; part++)
-        status = compile(filter, (enum kernel_filter_part)part, &pieces[part], error);
+        status = compile(filter, (enum kernel_filter_part)part, &sections[part], error);
     if (status != MP_OK)
         kernel_filter_free(filter);
     return status;

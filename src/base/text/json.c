@@ -405,7 +405,7 @@ static void open_container(struct json_writer *json, char bracket)
 {
     separate(json);
     put_byte(json->out, bracket);
-    if (json->depth + 1 < JSON_GREATEST_DEPTH)
+    if (json->depth + 1 < JSON_MAX_DEPTH)
         json->depth++;
     json->filled[json->depth] = false;
 }

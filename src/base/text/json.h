@@ -81,14 +81,14 @@ bool json_read_end(struct json_reader *reader);
  * becomes U+FFFD, and each character that acts (foreign.h) an escape.
  */
 
-#define JSON_GREATEST_DEPTH 32
+#define JSON_MAX_DEPTH 32
 
 struct json_writer {
     FILE *out; /* not owned */
     unsigned lines;
     unsigned depth;
     bool after_key;
-    bool filled[JSON_GREATEST_DEPTH]; /* whether the container at this depth has an item */
+    bool filled[JSON_MAX_DEPTH]; /* whether the container at this depth has an item */
 };
 
 void json_begin(struct json_writer *json, FILE *out, unsigned lines);

@@ -15,7 +15,7 @@
 #define EXPONENT_BELOW 0.01 /* without a unit: nvprof prints 9.93e-03, but 0.015576 */
 #define NUMBER_WIDTH   8
 #define OWN_DIGITS     4
-#define GREATEST_WHOLE 1e18 /* from here on in exponent form */
+#define MAX_WHOLE      1e18 /* from here on in exponent form */
 #define MAX_PLACES     5    /* behind the point, which four digits of 0.01 take */
 
 /* Prints `value` with `precision` digits behind the point, as nvprof; returns the length. */
@@ -69,7 +69,7 @@ const char *mp_show_places(char *buffer, size_t size, double value, int places)
         snprintf(buffer, size, "%.*f", places, value);
         return buffer;
     }
-    if (!(magnitude < GREATEST_WHOLE)) {
+    if (!(magnitude < MAX_WHOLE)) {
         snprintf(buffer, size, "%.3e", value);
         return buffer;
     }

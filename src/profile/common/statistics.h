@@ -53,7 +53,7 @@ struct shift {
     int64_t high;
 };
 
-#define SHIFT_GREATEST ((UINT64_C(1) << 61) - 1) /* ns; 73 years */
+#define SHIFT_MAX ((UINT64_C(1) << 61) - 1) /* ns; 73 years */
 
 /* The confidence of the interval, as a quantile of the normal distribution. */
 #define SHIFT_95_PERCENT   1.959963984540054

@@ -374,7 +374,7 @@ static uint64_t *medians_of(const struct diff_side *side)
     uint64_t *medians = calloc(side->run_count + 1, sizeof *medians);
 
     for (size_t i = 0; medians && i < side->run_count; i++)
-        medians[i] = side->runs[i].p50 < SHIFT_GREATEST ? side->runs[i].p50 : SHIFT_GREATEST;
+        medians[i] = side->runs[i].p50 < SHIFT_MAX ? side->runs[i].p50 : SHIFT_MAX;
     return medians;
 }
 

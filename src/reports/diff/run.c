@@ -474,7 +474,7 @@ static enum mp_status take_latencies(struct diff_side *side, const struct diff_r
 
         MP_TRY(mp_reserve((void **)&side->latencies, side->iterations, &side->latency_capacity,
                           sizeof *side->latencies));
-        side->latencies[side->iterations++] = latency < SHIFT_GREATEST ? latency : SHIFT_GREATEST;
+        side->latencies[side->iterations++] = latency < SHIFT_MAX ? latency : SHIFT_MAX;
     }
     return MP_OK;
 }

@@ -90,8 +90,8 @@ static enum mp_status samples_keep(struct diff_samples *samples, uint32_t item,
             continue;
         MP_TRY(mp_reserve((void **)&samples->cells, samples->cell_count, &samples->cell_capacity,
                           sizeof *samples->cells));
-        samples->cells[samples->cell_count++] = (struct diff_cell){
-            .value = value < SHIFT_GREATEST ? value : SHIFT_GREATEST, .item = item};
+        samples->cells[samples->cell_count++] =
+            (struct diff_cell){.value = value < SHIFT_MAX ? value : SHIFT_MAX, .item = item};
     }
     return MP_OK;
 }

@@ -12,15 +12,15 @@
 
 #include "base/poison.h"
 
-#define GREATEST_COUNT 1e18 /* from here on in exponent form */
-#define RATE_WIDTH     7    /* characters of a number before B/s */
+#define MAX_COUNT  1e18 /* from here on in exponent form */
+#define RATE_WIDTH 7    /* characters of a number before B/s */
 
 static void print_count(char buffer[METRIC_TEXT_BYTES], double value, enum mp_style style)
 {
     if (style == MP_STYLE_OWN)
         mp_show_places(buffer, METRIC_TEXT_BYTES, value, 0);
     else
-        snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.0f" : "%.6e", value);
+        snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < MAX_COUNT ? "%.0f" : "%.6e", value);
 }
 
 /* nvprof fills ten characters including the unit: below 1000 B/s the number has one digit more. */
@@ -77,8 +77,7 @@ static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit 
         if (style == MP_STYLE_OWN)
             mp_show_number(buffer, METRIC_TEXT_BYTES, value, style);
         else
-            snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.6f" : "%.6e",
-                     value);
+            snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < MAX_COUNT ? "%.6f" : "%.6e", value);
         break;
     }
 }

@@ -35,7 +35,7 @@ static void add_gap(struct making *making, const struct deps_lane *lane, uint32_
         stacks_in_front_of(&making->host, lane, next, begin, end);
 }
 
-/* The first piece of a lane that ends after `time`. */
+/* The first activity of a lane that ends after `time`. */
 static uint32_t first_after(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
 {
     uint32_t low = lane->first;
@@ -61,12 +61,12 @@ static void add_iteration(struct making *making, const struct iteration *iterati
     uint32_t at = first_after(making->deps, lane, iteration->begin);
 
     for (; at < end && making->deps->activities[at].begin < iteration->host_end; at++) {
-        const struct deps_activity *piece = &making->deps->activities[at];
+        const struct deps_activity *activity = &making->deps->activities[at];
 
-        if (piece->kind == DEPS_WAIT)
+        if (activity->kind == DEPS_WAIT)
             continue;
-        add_gap(making, lane, at, from, piece->begin);
-        from = piece->end > from ? piece->end : from;
+        add_gap(making, lane, at, from, activity->begin);
+        from = activity->end > from ? activity->end : from;
     }
     add_gap(making, lane, at, from, iteration->host_end);
 }

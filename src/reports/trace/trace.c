@@ -88,8 +88,8 @@ static enum mp_status print_trace_rows(struct printing *printing, struct mp_erro
         print_head(out, rows->trace, rows->quality, rows->options->range,
                    ranges_count(&rows->ranges));
         quality_describe(rows->quality, earlier, sizeof earlier);
-    } else if (rows->options->told) {
-        quality_describe(rows->options->told, earlier, sizeof earlier);
+    } else if (rows->options->reported) {
+        quality_describe(rows->options->reported, earlier, sizeof earlier);
     }
     if (report_has_titles(out)) {
         print_prefix(out, rows->trace);

@@ -30,7 +30,7 @@ struct traces_options {
                       node was captured */
     enum mp_style numbers;                 /* of sizes that stand in texts */
     const struct names_patterns *patterns; /* of contexts and streams; NULL: plain numbers */
-    const struct quality *told; /* what the caller's own head has already said, or NULL */
+    const struct quality *reported; /* what the caller's own head has already said, or NULL */
 };
 
 /* Prints `==PID== Profiling result:` and the table, or in JSON the whole document. *quality is
@@ -45,7 +45,7 @@ enum mp_status print_traces(const struct report_out *out, struct mp_trace *trace
  * of the processes. A column names the process. Starts count from the first printed record; in JSON
  * and in miniprof's own CSV they are ns since 1970. All files are open at the same time, each with
  * the memory that it takes alone. *whole says whether nothing is missing. Fails as print_traces
- * does; options->head and options->told are ignored. */
+ * does; options->head and options->reported are ignored. */
 enum mp_status print_traces_merged(const struct report_out *out, const struct trace_set *set,
                                    const struct traces_options *options, bool *whole,
                                    struct mp_error *error);

@@ -160,7 +160,7 @@ static void many_iterations_are_thinned_without_losing_an_outlier(void **state)
 /* As long as a latency can be: numbers that a script cannot hold are strings in a page. */
 static void long_latencies_stay_whole(void **state)
 {
-    uint64_t longest[] = {SHIFT_GREATEST, 1};
+    uint64_t longest[] = {SHIFT_MAX, 1};
     struct diff diff = {
         .sides = {{.latencies = longest, .iterations = 2}, {.latencies = longest, .iterations = 2}},
     };
