@@ -58,13 +58,15 @@ struct advise_layers {
     bool any;      /* some of their work is in a range that is not an iteration's */
 };
 
-/* What kernels of a name are. */
+/* What the activities of a name are. */
 struct advise_kind {
     uint8_t kind;      /* enum kernel_kind */
     uint8_t precision; /* enum kernel_precision */
     uint8_t framework; /* enum kernel_framework */
     bool communicates;
-    bool known; /* a kernel has the name */
+    bool known;     /* a kernel has the name */
+    bool allocates; /* of a call: allocates or frees memory */
+    bool copies;    /* of a call: copies, and waits for the copy */
 };
 
 /* What was sampled (sampled.c). */
@@ -103,7 +105,9 @@ struct advise {
     uint64_t *before; /* by iteration: its step as recorded, ns; owned */
     uint64_t *after;  /* the same in the last replay; owned */
     struct deps_replayer replayer;
-    struct advise_kind *kinds; /* by name; owned */
+    struct advise_kind *kinds;      /* by name; owned */
+    uint32_t any_kind;              /* bit i: a kernel is of enum kernel_kind i */
+    bool any_allocates, any_copies; /* a name does */
     enum kernel_framework framework;
     struct shapes shapes;
     bool has_occupancy; /* of a kernel in an iteration */
@@ -245,6 +249,12 @@ void advise_tally_max(const struct advise *advise, const struct advise_tally *ta
 /* ---- Kinds, names.c ---- */
 
 enum mp_status advise_kinds_load(struct advise *advise);
+
+/* Whether a kernel is of that kind: if not, no rule needs to look for it. */
+static inline bool advise_has_kind(const struct advise *advise, enum kernel_kind kind)
+{
+    return advise->any_kind >> kind & 1;
+}
 
 /* Whether the activity is a kernel of that kind in an iteration. */
 bool advise_is_kind(const struct advise *advise, uint32_t index, enum kernel_kind kind);

@@ -168,12 +168,6 @@ enum mp_status advise_pageable_copies(struct advise *advise, struct advise_findi
 
 /* ---- synchronous_copies ---- */
 
-static bool is_waiting_copy(const char *name)
-{
-    return (!strncmp(name, "cudaMemcpy", 10) || !strncmp(name, "cuMemcpy", 8)) &&
-           !strstr(name, "Async");
-}
-
 /* Calls that copy to the host still wait, because the program needs the data. */
 static void edit_lane(struct advise *advise, const struct deps_lane *lane,
                       struct advise_tally *tally, struct sums *sums)
@@ -184,7 +178,7 @@ static void edit_lane(struct advise *advise, const struct deps_lane *lane,
     for (uint32_t at = lane->first; advise_next_call(advise, lane, &at, &call);) {
         uint64_t time = activities[call.last].end - activities[call.first].begin;
 
-        if (call.iteration == DEPS_NONE || !is_waiting_copy(advise_call_name(advise, &call)))
+        if (call.iteration == DEPS_NONE || !advise->kinds[activities[call.first].name].copies)
             continue;
         if (!(call.launched & ADVISE_LAUNCHED_DTOH))
             advise_edit_call(advise, &call, DEPS_EDIT_NO_WAIT);
@@ -200,7 +194,7 @@ static enum mp_status judge_synchronous(struct advise *advise, struct advise_fin
 {
     struct sums sums = {0};
 
-    for (uint32_t i = 0; i < advise->deps->thread_count; i++)
+    for (uint32_t i = 0; i < advise->deps->thread_count && advise->any_copies; i++)
         edit_lane(advise, &advise->deps->lanes[i], tally, &sums);
     if (!sums.count)
         return MP_OK;

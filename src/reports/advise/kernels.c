@@ -76,8 +76,11 @@ static enum mp_status remove_kernels(struct advise *advise, const struct removal
                                      struct advise_picked *picked)
 {
     const struct deps *deps = advise->deps;
-    uint32_t *first = find_first(advise, removal->kind);
+    uint32_t *first;
 
+    if (!advise_has_kind(advise, removal->kind))
+        return MP_OK;
+    first = find_first(advise, removal->kind);
     if (!first)
         return MP_ERR_MEMORY;
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
@@ -174,6 +177,8 @@ static enum mp_status judge_fusion(struct advise *advise, struct advise_finding 
     const struct deps *deps = advise->deps;
     uint64_t norms = 0;
 
+    if (!advise_has_kind(advise, KERNEL_BATCH_NORM) && !advise_has_kind(advise, KERNEL_POINTWISE))
+        return MP_OK;
     for (uint32_t lane = deps->thread_count; lane < deps->lane_count; lane++) {
         uint32_t first = deps->lanes[lane].first;
 
@@ -228,6 +233,8 @@ static enum mp_status judge_precision(struct advise *advise, struct advise_findi
     const struct deps *deps = advise->deps;
     uint64_t tf32 = 0;
 
+    if (!advise_has_kind(advise, KERNEL_MATRIX))
+        return MP_OK;
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
         unsigned precision = advise->kinds[work->name].precision;

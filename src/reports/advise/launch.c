@@ -341,23 +341,6 @@ enum mp_status advise_small_kernels(struct advise *advise, struct advise_finding
 
 /* Calls that allocate or free memory inside of iterations. */
 
-/* Beginnings of names. The Async functions are included: they wait for nothing but take time on the
- * host. */
-static const char *const beginnings[] = {
-    "cudaMalloc",  "cudaFree",     "cudaHostAlloc",  "cudaHostRegister",  "cudaHostUnregister",
-    "cuMemAlloc",  "cuMemFree",    "cuMemHostAlloc", "cuMemHostRegister", "cuMemHostUnregister",
-    "cuMemCreate", "cuMemRelease",
-};
-
-static bool allocates(const char *name)
-{
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
-        if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
-            return true;
-    }
-    return false;
-}
-
 static void take_out(struct advise *advise, const struct deps_lane *lane,
                      struct advise_tally *tally, uint64_t *count, uint64_t *sum)
 {
@@ -367,7 +350,7 @@ static void take_out(struct advise *advise, const struct deps_lane *lane,
     for (uint32_t at = lane->first; advise_next_call(advise, lane, &at, &call);) {
         uint64_t time = activities[call.last].end - activities[call.first].begin;
 
-        if (call.iteration == DEPS_NONE || !allocates(advise_call_name(advise, &call)))
+        if (call.iteration == DEPS_NONE || !advise->kinds[activities[call.first].name].allocates)
             continue;
         advise_edit_call(advise, &call, DEPS_EDIT_NO_WAIT | DEPS_EDIT_NO_TIME);
         if (!advise_counts(advise, call.first))
@@ -384,7 +367,7 @@ static enum mp_status alloc_judge(struct advise *advise, struct advise_finding *
     uint64_t count = 0;
     uint64_t sum = 0;
 
-    for (uint32_t i = 0; i < advise->deps->thread_count; i++)
+    for (uint32_t i = 0; i < advise->deps->thread_count && advise->any_allocates; i++)
         take_out(advise, &advise->deps->lanes[i], tally, &count, &sum);
     if (!count)
         return MP_OK;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/strings.h"
 #include "base/text/units.h"
 #include "profile/names/kernel_kinds.h"
 #include "reports/advise/build.h"
@@ -161,9 +162,46 @@ void advise_tally_max(const struct advise *advise, const struct advise_tally *ta
                     advise_often(advise_mean(advise, tally->count[name])).text);
 }
 
-/* What the kernels of the graph are by their names (profile/names/kernel_kinds.def). Names are
- * looked at once, because millions of kernels share few of them.
+/* ---- What activities are by their names ----
+ *
+ * Kernels by profile/names/kernel_kinds.def, calls by what they begin with. Names are looked at
+ * once, because millions of activities share few of them.
  */
+
+/* Beginnings of calls that allocate or free. The Async functions are among them: they wait for
+ * nothing but take time on the host. */
+static const char *const beginnings[] = {
+    "cudaMalloc",  "cudaFree",     "cudaHostAlloc",  "cudaHostRegister",  "cudaHostUnregister",
+    "cuMemAlloc",  "cuMemFree",    "cuMemHostAlloc", "cuMemHostRegister", "cuMemHostUnregister",
+    "cuMemCreate", "cuMemRelease",
+};
+
+static bool allocates(const char *name)
+{
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+        if (mp_text_starts_with(name, beginnings[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the call waits for the copy that it makes. */
+static bool copies(const char *name)
+{
+    return (mp_text_starts_with(name, "cudaMemcpy") || mp_text_starts_with(name, "cuMemcpy")) &&
+           !strstr(name, "Async");
+}
+
+static void take_call_name(struct advise *advise, uint32_t name)
+{
+    struct advise_kind *kind = &advise->kinds[name];
+    const char *text = mp_intern_get(&advise->deps->names, name, NULL);
+
+    kind->allocates = allocates(text);
+    kind->copies = copies(text);
+    advise->any_allocates |= kind->allocates;
+    advise->any_copies |= kind->copies;
+}
 
 static struct advise_kind kind_of(const char *name)
 {
@@ -186,9 +224,13 @@ enum mp_status advise_kinds_load(struct advise *advise)
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
 
-        if (work->kind == DEPS_KERNEL && !advise->kinds[work->name].known)
-            advise->kinds[work->name] = kind_of(deps_name(deps, work));
+        if (work->kind != DEPS_KERNEL || advise->kinds[work->name].known)
+            continue;
+        advise->kinds[work->name] = kind_of(deps_name(deps, work));
+        advise->any_kind |= 1u << advise->kinds[work->name].kind;
     }
+    for (uint32_t name = 1; name <= deps->names.count; name++)
+        take_call_name(advise, name);
     return MP_OK;
 }
 
