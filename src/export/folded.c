@@ -40,8 +40,7 @@ struct stacks {
     struct captured captured;
     struct call_stacks calls;
     struct mp_intern names;
-    struct definitions definitions;
-    struct quality quality;
+    struct profile profile;
     uint32_t innermost;     /* kind of the last range that was added, + 1; 0: none */
     struct mp_buffer frame; /* of a caller */
     struct mp_buffer text;  /* status: MP_ERR_MEMORY */
@@ -52,14 +51,10 @@ struct stacks {
 static enum mp_status stacks_open(struct stacks *stacks, struct mp_trace *trace,
                                   struct mp_error *error)
 {
-    const struct nvtx_reading reading = {
-        .names = &stacks->names,
-        .definitions = &stacks->definitions,
-        .quality = &stacks->quality,
-    };
+    const struct nvtx_reading reading = {.names = &stacks->names};
 
-    definitions_init(&stacks->definitions, trace);
-    MP_TRY(nvtx_spans_load(&stacks->spans, trace, &reading, error));
+    MP_TRY(profile_load(&stacks->profile, trace, DEFINITIONS_TEXTS, error));
+    MP_TRY(nvtx_spans_load(&stacks->spans, &stacks->profile, &reading, error));
     MP_TRY(captured_load(&stacks->captured, trace, error));
     return call_stacks_load(&stacks->calls, trace, error);
 }
@@ -73,8 +68,7 @@ static void stacks_close(struct stacks *stacks)
     call_stacks_free(&stacks->calls);
     mp_buffer_free(&stacks->frame);
     mp_intern_free(&stacks->names);
-    definitions_free(&stacks->definitions);
-    quality_free(&stacks->quality);
+    profile_free(&stacks->profile);
     mp_buffer_free(&stacks->text);
 }
 
@@ -279,7 +273,7 @@ static uint64_t weight_of(const struct folded *folded, uint32_t activity)
 static bool counts(const struct folded *folded, const struct export_row *row)
 {
     return row->activity != DEPS_NONE && (folded->weight != WEIGHT_WAITING || row->capture_range ||
-                                          !folded->analyses->deps.ranges.items.count);
+                                          !folded->analyses->deps.profile->ranges.items.count);
 }
 
 /* Adds up the pieces of a call around other calls. */

@@ -43,6 +43,7 @@ struct sections {
 /* The computed results; zeroed, it holds nothing. */
 struct results {
     struct summary summary;
+    struct profile profile;
     struct nvtx_result nvtx;
     struct unified unified;
     struct allocations allocations;
@@ -156,7 +157,8 @@ static enum mp_status build_results(struct report *report, struct mp_error *erro
     struct nvtx_options nvtx = {.style = report->style};
     struct unified_options unified = {.range = 0};
 
-    MP_TRY(nvtx_result_build(report->trace, &nvtx, &report->results.nvtx, error));
+    MP_TRY(profile_load(&report->results.profile, report->trace, DEFINITIONS_USUAL, error));
+    MP_TRY(nvtx_result_build(&report->results.profile, &nvtx, &report->results.nvtx, error));
     return unified_build(report->trace, &unified, &report->results.unified, error);
 }
 
@@ -202,6 +204,7 @@ static void results_free(struct results *results)
     allocations_free(&results->allocations);
     unified_free(&results->unified);
     nvtx_result_free(&results->nvtx);
+    profile_free(&results->profile);
     summary_free(&results->summary);
 }
 

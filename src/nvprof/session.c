@@ -118,14 +118,14 @@ struct session {
 };
 
 /* One process's trace. */
-struct profile {
+struct nvprof_process {
     struct mp_trace *trace;
     char pid[PID_BYTES];
     char exported[PATH_MAX]; /* empty: not */
 };
 
-struct profiles {
-    struct profile *items; /* owned */
+struct nvprof_processes {
+    struct nvprof_process *items; /* owned */
     size_t count;
 };
 
@@ -319,7 +319,7 @@ static int session_run(struct session *session, const sigset_t *mask, struct chi
 
 /* ---- What it wrote ---- */
 
-static void set_pid(struct profile *profile, const char *path)
+static void set_pid(struct nvprof_process *profile, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *file = slash ? slash + 1 : path;
@@ -328,7 +328,8 @@ static void set_pid(struct profile *profile, const char *path)
 }
 
 /* False when the trace is not written. */
-static bool export_profile(struct session *session, struct profile *profile, const char *path)
+static bool export_profile(struct session *session, struct nvprof_process *profile,
+                           const char *path)
 {
     struct mp_error error;
 
@@ -343,7 +344,7 @@ static bool export_profile(struct session *session, struct profile *profile, con
 }
 
 /* Keeps traces that cannot be read here but may still be useful to somebody. */
-static void keep_unreadable(struct session *session, const struct profile *profile,
+static void keep_unreadable(struct session *session, const struct nvprof_process *profile,
                             const char *path)
 {
     struct stat info;
@@ -355,9 +356,10 @@ static void keep_unreadable(struct session *session, const struct profile *profi
     nvprof_line(session->log.file, profile->pid, "What was recorded is left in %s", path);
 }
 
-static void add_profile(struct session *session, struct profiles *profiles, const char *path)
+static void add_profile(struct session *session, struct nvprof_processes *profiles,
+                        const char *path)
 {
-    struct profile *profile = &profiles->items[profiles->count];
+    struct nvprof_process *profile = &profiles->items[profiles->count];
     struct mp_error error;
 
     set_pid(profile, path);
@@ -373,7 +375,8 @@ static void add_profile(struct session *session, struct profiles *profiles, cons
 
 static int compare_pids(const void *left, const void *right)
 {
-    return strverscmp(((const struct profile *)left)->pid, ((const struct profile *)right)->pid);
+    return strverscmp(((const struct nvprof_process *)left)->pid,
+                      ((const struct nvprof_process *)right)->pid);
 }
 
 /* Each process's trace is open until its report is printed. */
@@ -388,7 +391,7 @@ static void allow_many_files(void)
 }
 
 static enum mp_status open_profiles(struct session *session, const struct written_traces *traces,
-                                    struct profiles *profiles)
+                                    struct nvprof_processes *profiles)
 {
     profiles->items = calloc(traces->other_count + 1, sizeof *profiles->items);
     if (!profiles->items)
@@ -403,7 +406,7 @@ static enum mp_status open_profiles(struct session *session, const struct writte
 }
 
 static enum mp_status collect(struct session *session, const struct child *child,
-                              const struct timespec *since, struct profiles *profiles,
+                              const struct timespec *since, struct nvprof_processes *profiles,
                               struct mp_error *error)
 {
     struct written_traces traces;
@@ -415,7 +418,7 @@ static enum mp_status collect(struct session *session, const struct child *child
     return status;
 }
 
-static void print_profile(struct session *session, const struct profile *profile)
+static void print_profile(struct session *session, const struct nvprof_process *profile)
 {
     struct nvprof_log log;
     struct mp_error error;
@@ -436,7 +439,7 @@ static void print_profile(struct session *session, const struct profile *profile
         session->failed = true;
 }
 
-static void print_profiles(struct session *session, const struct profiles *profiles)
+static void print_profiles(struct session *session, const struct nvprof_processes *profiles)
 {
     for (size_t i = 0; i < profiles->count; i++)
         print_profile(session, &profiles->items[i]);
@@ -449,7 +452,7 @@ static void print_profiles(struct session *session, const struct profiles *profi
                 "there is no data.\n");
 }
 
-static void profiles_free(struct profiles *profiles)
+static void profiles_free(struct nvprof_processes *profiles)
 {
     for (size_t i = 0; i < profiles->count; i++)
         mp_trace_close(profiles->items[i].trace);
@@ -487,7 +490,7 @@ static int not_found(const char *name, int reason)
 /* From the program's start to the end of the folder. Signals are blocked here, but not for the
  * program, which gets `mask`. */
 static int profile(struct session *session, const sigset_t *mask, struct child *child,
-                   struct profiles *profiles)
+                   struct nvprof_processes *profiles)
 {
     struct timespec since = launch_file_time();
     struct mp_error error;
@@ -520,7 +523,7 @@ static void block_signals(sigset_t *before)
 
 static int run_session(struct session *session)
 {
-    struct profiles profiles = {.items = NULL};
+    struct nvprof_processes profiles = {.items = NULL};
     struct child child;
     sigset_t before;
     int code;

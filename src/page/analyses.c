@@ -78,7 +78,7 @@ static struct report_out json_out(FILE *out)
 /* A page without advice is one too. */
 void html_advise(struct html_material *material)
 {
-    const struct advise_input input = {&material->deps, material->trace, &material->study};
+    const struct advise_input input = {&material->deps, &material->study};
     struct mp_error *error = &material->no_advice;
     enum mp_status status;
 
@@ -92,7 +92,7 @@ enum mp_status html_iterations_find(struct html_material *material, struct mp_er
 {
     const struct iterations_options options = {.range = material->range};
 
-    MP_TRY(baseline_build(material->trace, &material->baseline, error));
+    MP_TRY(baseline_build(material->deps.profile, &material->baseline, error));
     MP_TRY(iterations_study(&material->deps, material->trace, &options, &material->study, error));
     return recording_cost_find(&material->deps, material->trace, &material->study,
                                &material->baseline, &material->recording_cost);
@@ -185,7 +185,7 @@ enum mp_status html_print_layers(FILE *out, struct html_material *material, stru
         .trace = material->trace, .result = &result, .options = &options, .top = HTML_MAX_LAYERS};
     enum mp_status status = MP_OK;
 
-    MP_TRY(layers_build(material->trace, &options, &result, error));
+    MP_TRY(layers_build(material->deps.profile, &options, &result, error));
     if (result.by_position && !result.positions.kernels) {
         html_print_note(out, "No kernels in the trace: neither layers nor positions.");
     } else if (!result.by_position && !result.count) {

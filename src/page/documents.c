@@ -22,12 +22,8 @@ static enum mp_status print_contents(FILE *out, struct html_material *material,
                                      struct mp_error *error)
 {
     const struct report_out report = json_out(out);
-    struct contents contents;
 
-    MP_TRY(contents_build(material->trace, &contents, error));
-    print_info(&report, material->trace, &contents);
-    contents_free(&contents);
-    return MP_OK;
+    return print_info(&report, material->deps.profile, error);
 }
 
 static enum mp_status print_times(FILE *out, struct html_material *material, struct mp_error *error)
@@ -71,7 +67,7 @@ static enum mp_status print_ranges(FILE *out, struct html_material *material,
     const struct nvtx_options options = {.range = material->range, .style = material->style};
     struct nvtx_result result;
 
-    MP_TRY(nvtx_result_build(material->trace, &options, &result, error));
+    MP_TRY(nvtx_result_build(material->deps.profile, &options, &result, error));
     print_nvtx(&report, material->trace, &result, options.range);
     nvtx_result_free(&result);
     return MP_OK;

@@ -62,7 +62,8 @@ static enum mp_status load(struct html_material *material, uint64_t events, stru
     material->deps.quality.only = material->range;
     MP_TRY(deps_windows_ranges(&material->deps, material->range, &material->windows, error));
     MP_TRY(html_iterations_find(material, error));
-    lines.range = material->range ? ranges_find(&material->deps.ranges, material->range) : NULL;
+    lines.range =
+        material->range ? ranges_find(&material->deps.profile->ranges, material->range) : NULL;
     MP_TRY(timeline_build(&material->timeline, material->trace, &material->deps, &lines, error));
     MP_TRY(find_path(material));
     html_advise(material);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "base/text/units.h"
 #include "trace/codec/schema.h"
@@ -214,6 +215,17 @@ void quality_finish(struct quality *quality, const struct mp_trace *trace,
     if (index.present && index.dropped > quality->dropped)
         quality->dropped = index.dropped;
     mp_cursor_damage(cursor, &quality->damage);
+}
+
+void damage_join(struct mp_damage *damage, const struct mp_damage *met)
+{
+    damage->bytes_skipped = mp_max(damage->bytes_skipped, met->bytes_skipped);
+    damage->chunks_damaged = mp_max(damage->chunks_damaged, met->chunks_damaged);
+    damage->rows_damaged = mp_max(damage->rows_damaged, met->rows_damaged);
+    damage->chunks_missing = mp_max(damage->chunks_missing, met->chunks_missing);
+    damage->truncated |= met->truncated;
+    if (!damage->first_offset || (met->first_offset && met->first_offset < damage->first_offset))
+        damage->first_offset = met->first_offset;
 }
 
 /* ---- What is missing ---- */

@@ -123,6 +123,9 @@ enum mp_status quality_take(struct quality *quality, const struct mp_batch *batc
 void quality_finish(struct quality *quality, const struct mp_trace *trace,
                     const struct mp_cursor *cursor, const struct definitions *definitions);
 
+/* Adds what another pass over the trace met: what both met counts once. */
+void damage_join(struct mp_damage *damage, const struct mp_damage *met);
+
 /* After quality_finish: reads what quality_gap needs beside the counters, once, if these call for
  * it. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */
 enum mp_status quality_examine(struct quality *quality, struct mp_trace *trace,

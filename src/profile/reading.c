@@ -51,7 +51,8 @@ enum mp_status reading_take(const struct reading *reading, const struct mp_batch
 
 enum mp_status reading_run(const struct reading *reading, struct mp_error *error)
 {
-    struct quality *quality = reading->unfinished ? NULL : reading->quality;
+    struct quality *quality = reading->quality;
+    struct mp_damage damage;
     struct mp_cursor *cursor;
     struct mp_batch batch;
     enum mp_status status;
@@ -63,8 +64,14 @@ enum mp_status reading_run(const struct reading *reading, struct mp_error *error
         if (status != MP_OK)
             break;
     }
+    if (status == MP_END && reading->then)
+        status = reading->then(reading->context, cursor);
     if (quality)
         quality_finish(quality, reading->trace, cursor, reading->definitions);
+    if (reading->damage) {
+        mp_cursor_damage(cursor, &damage);
+        damage_join(reading->damage, &damage);
+    }
     mp_cursor_close(cursor);
     if (status == MP_END)
         return quality ? quality_examine(quality, reading->trace, error) : MP_OK;

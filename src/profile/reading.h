@@ -48,8 +48,11 @@ struct reading {
     enum definitions_kept kept; /* of `definitions` */
     struct shapes *shapes;
     struct capture_ranges *ranges;
-    struct quality *quality; /* needs `definitions`, which have the names of its counters */
-    bool unfinished;         /* the caller finishes `quality` (quality_finish, quality_examine) */
+    struct quality *quality;  /* needs `definitions`, which have the names of its counters */
+    struct mp_damage *damage; /* joined by what the pass meets; for those without `quality` */
+    /* Goes on with the cursor after the last batch, before `quality` is finished: MP_END at the end
+     * of the trace. NULL: nothing. */
+    enum mp_status (*then)(void *context, struct mp_cursor *cursor);
 };
 
 /* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what a `take` answered, with a text in *error. */

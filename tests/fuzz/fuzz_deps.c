@@ -127,7 +127,7 @@ static void expect_ways(const struct deps *deps, struct mp_trace *trace)
             expect(found->count && found->pipelined < found->count);
             expect_measures(&study);
             if (deps->fronts)
-                expect_advice(&(struct advise_input){deps, trace, &study});
+                expect_advice(&(struct advise_input){deps, &study});
         } else {
             expect(status == MP_ERR_ARGUMENT && way != ITERATIONS_AUTO && !found->items);
         }

@@ -45,12 +45,12 @@ static void expect_summary(struct mp_trace *trace, enum names_style style)
     summary_free(&summary);
 }
 
-static void expect_nvtx(struct mp_trace *trace, bool all_calls)
+static void expect_nvtx(struct profile *profile, bool all_calls)
 {
     struct nvtx_options options = {.style = NAMES_NVPROF, .all_calls = all_calls};
     struct nvtx_result result;
 
-    expect(nvtx_result_build(trace, &options, &result, NULL) == MP_OK);
+    expect(nvtx_result_build(profile, &options, &result, NULL) == MP_OK);
     for (size_t i = 0; i < result.range_count; i++) {
         const struct nvtx_named_range *range = &result.ranges[i];
 
@@ -82,14 +82,14 @@ static void expect_counters(struct mp_trace *trace, enum counters_by by)
     counters_result_free(&result);
 }
 
-static void expect_layers(struct mp_trace *trace, bool by_position)
+static void expect_layers(struct profile *profile, bool by_position)
 {
     struct layers_options options = {
         .style = NAMES_READABLE, .all = true, .merge_numbers = true, .by_position = by_position};
     struct layers_result result;
     uint64_t selves = 0, outermost = 0;
 
-    expect(layers_build(trace, &options, &result, NULL) == MP_OK);
+    expect(layers_build(profile, &options, &result, NULL) == MP_OK);
     for (size_t i = 0; i < result.count; i++) {
         const struct layer *layer = &result.layers[i];
 
@@ -167,6 +167,18 @@ static void expect_live(struct mp_trace *trace)
     mp_cursor_close(cursor);
 }
 
+static void expect_of_profile(struct mp_trace *trace)
+{
+    struct profile profile;
+
+    expect(profile_load(&profile, trace, DEFINITIONS_ALL, NULL) == MP_OK);
+    expect_nvtx(&profile, true);
+    expect_nvtx(&profile, false);
+    expect_layers(&profile, false);
+    expect_layers(&profile, true);
+    profile_free(&profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
@@ -174,10 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (trace && walk_count(trace) <= MAX_ROWS) {
         expect_summary(trace, NAMES_READABLE);
         expect_summary(trace, NAMES_NVPROF);
-        expect_nvtx(trace, true);
-        expect_nvtx(trace, false);
-        expect_layers(trace, false);
-        expect_layers(trace, true);
+        expect_of_profile(trace);
         expect_counters(trace, COUNTERS_BY_KERNEL);
         expect_counters(trace, COUNTERS_BY_LAYER);
         expect_memory(trace);

@@ -51,27 +51,39 @@ static enum mp_status put_layer(struct lake *lake, const struct layers_result *l
     return tables_put(lake->tables, LAKE_LAYER, cells);
 }
 
+static enum mp_status put_layers(struct lake *lake, const struct layers_result *layers)
+{
+    struct mp_buffer path = {.data = NULL};
+    enum mp_status status = MP_OK;
+
+    for (uint32_t i = 0; i < layers->count && status == MP_OK; i++)
+        status = put_layer(lake, layers, i, &path);
+    mp_buffer_free(&path);
+    return status;
+}
+
 /* A trace whose layers cannot be found has none. */
 enum mp_status lake_put_layers(struct lake *lake, struct mp_error *error)
 {
     const struct export_options *rows = export_rows_options(lake->process->rows);
     const struct layers_options options = {.range = rows->range, .style = rows->style};
-    struct mp_buffer path = {.data = NULL};
     struct layers_result layers;
-    struct mp_error why = {.status = MP_OK};
+    struct profile profile;
+    struct mp_error why;
     enum mp_status status;
 
     if (!rows->analyses)
         return MP_OK;
-    status = layers_build(lake->process->trace, &options, &layers, &why);
+    MP_TRY(profile_load(&profile, lake->process->trace, DEFINITIONS_USUAL, error));
+    status = layers_build(&profile, &options, &layers, &why);
     if (status == MP_ERR_IO || status == MP_ERR_MEMORY)
-        return mp_error_set(error, status, "%s", why.text);
-    if (status != MP_OK)
-        return MP_OK;
-    for (uint32_t i = 0; i < layers.count && status == MP_OK; i++)
-        status = put_layer(lake, &layers, i, &path);
-    mp_buffer_free(&path);
+        mp_error_set(error, status, "%s", why.text);
+    else if (status == MP_OK)
+        status = put_layers(lake, &layers);
+    else
+        status = MP_OK;
     layers_free(&layers);
+    profile_free(&profile);
     return status;
 }
 
@@ -232,7 +244,7 @@ static enum mp_status put_finding(struct lake *lake, const struct advise_finding
 static enum mp_status put_advice(struct lake *lake, const struct deps *deps,
                                  const struct iterations_study *study, struct mp_error *error)
 {
-    const struct advise_input input = {deps, lake->process->trace, study};
+    const struct advise_input input = {deps, study};
     struct advice advice;
     enum mp_status status = MP_OK;
 

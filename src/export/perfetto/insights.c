@@ -166,9 +166,7 @@ static enum mp_status write_finding(struct perfetto *perfetto, struct slices *sl
 static enum mp_status write_advice(struct perfetto *perfetto, uint64_t group, unsigned rank,
                                    const struct iterations_study *study, struct mp_error *error)
 {
-    const struct advise_input input = {.deps = &perfetto->process.analyses->deps,
-                                       .trace = perfetto->process.of->trace,
-                                       .study = study};
+    const struct advise_input input = {.deps = &perfetto->process.analyses->deps, .study = study};
     struct advice *advice = calloc(1, sizeof *advice);
     enum mp_status status;
 

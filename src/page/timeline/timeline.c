@@ -18,10 +18,8 @@ struct build {
     struct timeline_strip strip;
     struct nvtx_spans spans;
     struct mp_intern range_names;
-    struct definitions definitions; /* of the pass over NVTX; not used further */
-    struct quality quality;         /* the graph's says the same of the file */
-    uint32_t *name_memo;            /* by category and the graph's name id: name + 1 */
-    struct mp_map callers;          /* numbers of the threads that have a lane of calls */
+    uint32_t *name_memo;   /* by category and the graph's name id: name + 1 */
+    struct mp_map callers; /* numbers of the threads that have a lane of calls */
 };
 
 /* ---- Names ---- */
@@ -162,23 +160,24 @@ static enum mp_status begin_lane(struct build *build, const struct timeline_lane
 
 static struct timeline_lane thread_lane(const struct deps *deps, uint64_t number)
 {
-    const struct definition_thread *thread = dense_at(&deps->definitions.threads, number);
+    const struct definition_thread *thread = dense_at(&deps->profile->definitions.threads, number);
     struct timeline_lane lane = {.id = number, .tid = number, .is_thread = true};
 
     if (thread && thread->defined) {
         lane.tid = thread->tid;
-        lane.name = definitions_text(&deps->definitions, thread->name);
+        lane.name = definitions_text(&deps->profile->definitions, thread->name);
     }
     return lane;
 }
 
 static struct timeline_lane stream_lane(const struct deps *deps, const struct deps_lane *from)
 {
-    const struct definition_device *device = dense_at(&deps->definitions.devices, from->device);
+    const struct definition_device *device =
+        dense_at(&deps->profile->definitions.devices, from->device);
     struct timeline_lane lane = {.id = from->id, .context = from->context, .device = from->device};
 
     if (device && device->defined)
-        lane.name = definitions_text(&deps->definitions, device->name);
+        lane.name = definitions_text(&deps->profile->definitions, device->name);
     return lane;
 }
 
@@ -265,11 +264,9 @@ uint32_t timeline_event_of(const struct timeline *timeline, const struct deps *d
 static enum mp_status build_all(struct build *build, struct mp_trace *trace, struct mp_error *error)
 {
     const struct nvtx_reading reading = {.range = build->options->range,
-                                         .names = &build->range_names,
-                                         .definitions = &build->definitions,
-                                         .quality = &build->quality};
+                                         .names = &build->range_names};
 
-    MP_TRY(nvtx_spans_load(&build->spans, trace, &reading, error));
+    MP_TRY(nvtx_spans_load(&build->spans, build->deps->profile, &reading, error));
     build->name_memo =
         calloc(((size_t)build->deps->names.count + 1) * DEPS_KINDS, sizeof *build->name_memo);
     if (!build->name_memo)
@@ -290,8 +287,6 @@ enum mp_status timeline_build(struct timeline *timeline, struct mp_trace *trace,
 
     *timeline = (struct timeline){.event_count = 0};
     *error = (struct mp_error){.status = MP_OK};
-    definitions_init(&build.definitions, trace);
-    quality_init(&build.quality, trace);
     status = build_all(&build, trace, error);
     free(build.name_memo);
     mp_map_free(&build.callers);
@@ -299,8 +294,6 @@ enum mp_status timeline_build(struct timeline *timeline, struct mp_trace *trace,
     free(build.strip.rows);
     nvtx_spans_free(&build.spans);
     mp_intern_free(&build.range_names);
-    definitions_free(&build.definitions);
-    quality_free(&build.quality);
     if (!status)
         return MP_OK;
     timeline_free(timeline);

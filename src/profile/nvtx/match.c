@@ -176,11 +176,6 @@ bool nvtx_match_top(const struct nvtx_match *match, uint64_t thread, uint64_t do
     return top != MP_MAP_ABSENT;
 }
 
-bool nvtx_match_is_open(const struct nvtx_match *match)
-{
-    return match->tops.count || match->started.count;
-}
-
 void nvtx_match_free(struct nvtx_match *match)
 {
     free(match->places);

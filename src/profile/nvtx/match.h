@@ -80,9 +80,6 @@ bool nvtx_match_take_end(struct nvtx_match *match, const struct nvtx_event *even
 bool nvtx_match_top(const struct nvtx_match *match, uint64_t thread, uint64_t domain,
                     uint64_t *item);
 
-/* Whether a range is open. */
-bool nvtx_match_is_open(const struct nvtx_match *match);
-
 void nvtx_match_free(struct nvtx_match *match);
 
 #endif

@@ -356,7 +356,7 @@ static enum mp_status prepare(struct advise *advise)
     MP_TRY(advise_sampled_load(advise));
     MP_TRY(advise_callers_load(advise));
     advise_find_framework(advise);
-    MP_TRY(advise_grids_load(advise));
+    advise->has_occupancy = advise_has_occupancy(advise);
     advise->edits = calloc((size_t)advise->deps->count + 1, sizeof *advise->edits);
     if (!advise->edits)
         return MP_ERR_MEMORY;
@@ -368,7 +368,6 @@ static void forget(struct advise *advise)
 {
     advise_gain_free(advise);
     advise_layers_free(advise);
-    advise_grids_free(advise);
     advise_sampled_free(advise);
     advise_callers_free(advise);
     free(advise->kinds);
@@ -383,16 +382,18 @@ enum mp_status advise_build(const struct advise_input *input, struct advice *adv
     struct advise advise = {
         .advice = advice,
         .deps = input->deps,
-        .trace = input->trace,
         .iterations = &input->study->iterations,
         .measures = input->study->measures,
         .summary = &input->study->summary,
         .error = error,
     };
+    const struct profile *profile = input->deps->profile;
     enum mp_status status;
 
     *advice = (struct advice){.count = 0};
-    status = call_stacks_load(&advice->stacks, input->trace, error);
+    status = profile_has_rows(profile, MP_TABLE_stack)
+                 ? call_stacks_load(&advice->stacks, profile->trace, error)
+                 : MP_OK;
     if (!status)
         status = prepare(&advise);
     if (!status) {

@@ -163,7 +163,6 @@ struct advice {
 
 struct advise_input {
     const struct deps *deps; /* with fronts */
-    struct mp_trace *trace;
     const struct iterations_study *study;
 };
 

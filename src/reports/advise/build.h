@@ -88,7 +88,6 @@ struct advise_callers {
 struct advise {
     struct advice *advice;
     const struct deps *deps;
-    struct mp_trace *trace;
     const struct iterations *iterations;
     const struct iteration_measures *measures;
     const struct iterations_summary *summary;
@@ -109,7 +108,6 @@ struct advise {
     uint32_t any_kind;              /* bit i: a kernel is of enum kernel_kind i */
     bool any_allocates, any_copies; /* a name does */
     enum kernel_framework framework;
-    struct shapes shapes;
     bool has_occupancy; /* of a kernel in an iteration */
     struct advise_layers layers;
     struct advise_sampled sampled;
@@ -297,10 +295,8 @@ enum mp_status advise_find_callers(struct advise *advise, struct advise_finding 
 
 /* ---- Grids, kernels.c ---- */
 
-/* Reads launch shapes and limits of devices. MP_ERR_IO, MP_ERR_MEMORY, with a text in
- * advise->error; advise_grids_free in any case. */
-enum mp_status advise_grids_load(struct advise *advise);
-void advise_grids_free(struct advise *advise);
+/* Whether occupancy is known of a kernel in an iteration: of its shape, on its device. */
+bool advise_has_occupancy(const struct advise *advise);
 
 /* ---- sampled.c ---- */
 

@@ -58,7 +58,7 @@ struct reporting {
 static enum mp_status advise_and_print(struct mp_trace *trace, const struct trace_study *work,
                                        const struct reporting *reporting, struct mp_error *error)
 {
-    const struct advise_input input = {&work->deps, trace, &work->study};
+    const struct advise_input input = {&work->deps, &work->study};
     struct advice advice;
     struct advise_report report = {.advice = &advice};
     enum mp_status status;

@@ -597,14 +597,18 @@ enum mp_status advise_page_faults(struct advise *advise, struct advise_finding *
 {
     struct pass pass = {.advise = advise};
     const struct reading reading = {
-        .trace = advise->trace,
+        .trace = advise->deps->profile->trace,
         .what = "what happened to unified memory",
         .context = &pass,
         READING_TABLES(tables),
     };
-    enum mp_status status = reading_run(&reading, advise->error);
-    uint64_t time = status ? 0 : covered(&pass);
+    enum mp_status status;
+    uint64_t time;
 
+    if (!profile_has_rows(advise->deps->profile, MP_TABLE_unified))
+        return MP_OK;
+    status = reading_run(&reading, advise->error);
+    time = status ? 0 : covered(&pass);
     if (time)
         tell(advise, &pass, time, finding);
     free(pass.spans);

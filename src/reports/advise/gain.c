@@ -191,8 +191,9 @@ enum mp_status advise_callers_load(struct advise *advise)
     callers->first = alike_lines(stacks);
     if (!callers->first)
         return MP_ERR_MEMORY;
-    MP_TRY(host_samples_load(&callers->samples, advise->trace, advise->error));
-    return stacks_makers_load(&callers->makers, advise->trace, stacks, advise->error);
+    MP_TRY(host_samples_load(&callers->samples, advise->deps->profile->trace, advise->error));
+    return stacks_makers_load(&callers->makers, advise->deps->profile->trace, stacks,
+                              advise->error);
 }
 
 void advise_callers_free(struct advise *advise)

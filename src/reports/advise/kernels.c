@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/text/units.h"
-#include "profile/reading.h"
 #include "reports/advise/build.h"
 #include "reports/kernels/kernels.h"
 
@@ -299,32 +298,20 @@ static bool occupancy_at(const struct advise *advise, uint32_t index, struct occ
 
     if (work->kind != DEPS_KERNEL || work->shape == DEPS_NONE)
         return false;
-    shape = shapes_find(&advise->shapes, work->shape);
-    device = shapes_device(&advise->shapes, deps->lanes[work->lane].device);
+    shape = shapes_find(&deps->profile->shapes, work->shape);
+    device = shapes_device(&deps->profile->shapes, deps->lanes[work->lane].device);
     return shape && device && occupancy_of(shape, device, occupancy);
 }
 
-enum mp_status advise_grids_load(struct advise *advise)
+bool advise_has_occupancy(const struct advise *advise)
 {
-    const struct reading reading = {
-        .trace = advise->trace,
-        .what = "the launch shapes",
-        .shapes = &advise->shapes,
-    };
     const struct deps *deps = advise->deps;
     struct occupancy occupancy;
 
-    shapes_init(&advise->shapes, advise->trace);
-    MP_TRY(reading_run(&reading, advise->error));
-    for (uint32_t i = deps->host_count; i < deps->count && !advise->has_occupancy; i++)
-        advise->has_occupancy =
-            advise->iterations->of[i] != DEPS_NONE && occupancy_at(advise, i, &occupancy);
-    return MP_OK;
-}
-
-void advise_grids_free(struct advise *advise)
-{
-    shapes_free(&advise->shapes);
+    for (uint32_t i = deps->host_count; i < deps->count; i++)
+        if (advise->iterations->of[i] != DEPS_NONE && occupancy_at(advise, i, &occupancy))
+            return true;
+    return false;
 }
 
 /* ---- The rule ---- */

@@ -11,7 +11,6 @@
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
-#include "profile/reading.h"
 #include "reports/advise/build.h"
 #include "trace/codec/schema.h"
 
@@ -196,19 +195,17 @@ static enum mp_status join_layers(struct join *join, struct mp_error *error)
     advise->layers.of = calloc(count + 1, sizeof *advise->layers.of);
     if (!advise->layers.of || sort_activities(join))
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    return layers_build(advise->trace, &options, &advise->layers.result, error);
+    return layers_build(advise->deps->profile, &options, &advise->layers.result, error);
 }
 
 enum mp_status advise_layers_load(struct advise *advise)
 {
     struct join join = {.advise = advise};
     struct mp_error error = {.text = ""};
-    bool found, captured;
     enum mp_status status;
 
-    MP_TRY(reading_has_rows(advise->trace, MP_TABLE_nvtx, &found, advise->error));
-    MP_TRY(reading_has_rows(advise->trace, MP_TABLE_captured, &captured, advise->error));
-    if (!found && !captured)
+    if (!profile_has_rows(advise->deps->profile, MP_TABLE_nvtx) &&
+        !profile_has_rows(advise->deps->profile, MP_TABLE_captured))
         return MP_OK;
     status = join_layers(&join, &error);
     free(join.order);

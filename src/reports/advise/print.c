@@ -178,7 +178,7 @@ static void put_head(const struct report_out *out, const struct advise_report *r
     char step[MP_FORMATTED_BYTES];
 
     print_head(out, iterations->trace, &iterations->deps->quality, iterations->range,
-               ranges_count(&iterations->deps->profile.ranges));
+               ranges_count(&iterations->deps->profile->ranges));
     if (!report_has_titles(out)) {
         print_iterations_warning(out, iterations);
         return;
@@ -475,8 +475,8 @@ void print_advise_json(FILE *out, const struct advise_report *report)
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
-    json_head(&json, iterations->trace, &deps->quality, &deps->profile.definitions,
-              iterations->range, ranges_count(&deps->profile.ranges));
+    json_head(&json, iterations->trace, &deps->quality, &deps->profile->definitions,
+              iterations->range, ranges_count(&deps->profile->ranges));
     JSON_FACTS(&json, FACT("iterations", iterations->iterations->count),
                FACT("judged", advice->judged),
                FACT("latency_p50_ns", iterations->summary->statistics[ITERATION_LATENCY].p50),

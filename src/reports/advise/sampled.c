@@ -27,10 +27,10 @@ enum mp_status advise_sampled_load(struct advise *advise)
     const struct deps *deps = advise->deps;
     struct counters_result *result = &advise->sampled.result;
 
-    MP_TRY(
-        counters_build_any(advise->trace, &options, result, &advise->sampled.any, advise->error));
+    advise->sampled.any = profile_has_rows(deps->profile, MP_TABLE_sample);
     if (!advise->sampled.any)
         return MP_OK;
+    MP_TRY(counters_build(deps->profile->trace, &options, result, advise->error));
     advise->sampled.briefs = calloc((size_t)deps->names.count + 1, sizeof(struct counters_brief));
     advise->sampled.known = calloc((size_t)deps->names.count + 1, sizeof(bool));
     return advise->sampled.briefs && advise->sampled.known ? MP_OK : MP_ERR_MEMORY;

@@ -289,14 +289,11 @@ enum mp_status counters_of_layers(struct mp_trace *trace, const struct layers_op
     const struct counters_options by_layer = {
         .range = options->range, .by = COUNTERS_BY_LAYER, .style = options->style, .as = options};
     struct counters_result result;
-    bool any;
 
     *briefs = NULL;
-    if (layers->by_position)
+    if (layers->by_position || !profile_has_rows(layers->profile, MP_TABLE_sample))
         return MP_OK;
-    MP_TRY(counters_build_any(trace, &by_layer, &result, &any, error));
-    if (!any)
-        return MP_OK;
+    MP_TRY(counters_build(trace, &by_layer, &result, error));
     *briefs = brief_layers(&result, layers);
     counters_result_free(&result);
     return *briefs ? MP_OK : mp_error_set(error, MP_ERR_MEMORY, "out of memory");

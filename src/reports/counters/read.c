@@ -302,11 +302,15 @@ enum mp_status counters_read_layers(struct counters_pass *pass, struct mp_trace 
                                            .merge_numbers = as && as->merge_numbers,
                                            .each = take_layer_work,
                                            .context = pass};
-    struct layers_result layers;
+    struct layers_result layers = {.count = 0};
+    struct profile profile;
     enum mp_status status;
 
-    MP_TRY(layers_build(trace, &options, &layers, error));
-    status = name_layers(pass, &layers);
+    MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
+    status = layers_build(&profile, &options, &layers, error);
+    if (!status && name_layers(pass, &layers))
+        status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     layers_free(&layers);
-    return status ? mp_error_set(error, status, "out of memory") : MP_OK;
+    profile_free(&profile);
+    return status;
 }

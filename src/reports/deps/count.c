@@ -1,6 +1,5 @@
 /* The first pass over the file: which lanes there are and how many rows each has, so that the
- * second pass can put every activity in its place. Reads one column of each table, and the
- * definitions.
+ * second pass can put every activity in its place. Reads one column of each table.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static enum mp_status reach_thread(struct deps_builder *builder, uint64_t thread
     *lane = mp_map_get(&builder->thread_lanes, thread);
     if (*lane != MP_MAP_ABSENT)
         return MP_OK;
-    found = dense_at(&builder->deps->definitions.threads, thread);
+    found = dense_at(&builder->deps->profile->definitions.threads, thread);
     MP_TRY(add_lane(
         builder,
         &(struct deps_lane){.id = thread, .tid = found ? found->tid : 0, .is_thread = true}, lane));
@@ -55,7 +54,7 @@ static enum mp_status reach_stream(struct deps_builder *builder, uint64_t device
 
 bool deps_knows_thread(const struct deps *deps, uint64_t thread)
 {
-    const struct definition_thread *found = dense_at(&deps->definitions.threads, thread);
+    const struct definition_thread *found = dense_at(&deps->profile->definitions.threads, thread);
 
     return found && found->tid;
 }
@@ -68,7 +67,7 @@ static enum mp_status reach_row(struct deps_builder *builder, uint64_t row, uint
     *lane = mp_map_get(&builder->stream_rows, row);
     if (*lane != MP_MAP_ABSENT)
         return MP_OK;
-    found = dense_at(&builder->deps->definitions.streams, row);
+    found = dense_at(&builder->deps->profile->definitions.streams, row);
     if (found && found->defined) {
         MP_TRY(reach_stream(builder, found->device, found->context, found->stream, lane));
         builder->deps->lanes[*lane].device = found->device; /* `sync` does not know it */
@@ -319,10 +318,7 @@ enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
         .what = "the activities",
         .context = builder,
         READING_TABLES(tables),
-        .definitions = &builder->deps->definitions,
-        .kept = DEFINITIONS_ALL,
-        .ranges = &builder->deps->ranges,
-        .quality = &builder->deps->quality,
+        .damage = &builder->deps->quality.damage,
     };
 
     MP_TRY(reading_run(&reading, error));

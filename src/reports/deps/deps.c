@@ -41,16 +41,23 @@ static void find_parts(struct deps *deps)
 static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *trace,
                                  struct mp_error *error)
 {
+    struct deps *deps = builder->deps;
+
+    deps->profile = calloc(1, sizeof *deps->profile);
+    if (!deps->profile)
+        return MP_ERR_MEMORY;
+    MP_TRY(profile_load(deps->profile, trace, DEFINITIONS_ALL, error));
+    deps->quality = deps->profile->quality;
     MP_TRY(deps_count(builder, trace, error));
     MP_TRY(deps_read(builder, trace, error));
     deps_close_gaps(builder);
     MP_TRY(deps_add_unrecorded(builder));
     MP_TRY(deps_sort_lanes(builder));
     MP_TRY(deps_link(builder));
-    MP_TRY(deps_find_wakers(builder->deps));
-    deps_lay_stretches(builder->deps);
-    MP_TRY(deps_bind(builder->deps));
-    find_parts(builder->deps);
+    MP_TRY(deps_find_wakers(deps));
+    deps_lay_stretches(deps);
+    MP_TRY(deps_bind(deps));
+    find_parts(deps);
     return MP_OK;
 }
 
@@ -62,9 +69,6 @@ enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *opti
     enum mp_status status = MP_OK;
 
     *deps = (struct deps){.style = options->style};
-    definitions_init(&deps->definitions, trace);
-    quality_init(&deps->quality, trace);
-    ranges_init(&deps->ranges, trace);
     if (options->fronts) {
         deps->fronts = calloc(1, sizeof *deps->fronts);
         status = deps->fronts ? MP_OK : MP_ERR_MEMORY;
@@ -95,9 +99,9 @@ void deps_free(struct deps *deps)
     free(deps->fronts);
     free(deps->recorded);
     free(deps->ranks);
-    ranges_free(&deps->ranges);
-    quality_free(&deps->quality);
-    definitions_free(&deps->definitions);
+    if (deps->profile)
+        profile_free(deps->profile);
+    free(deps->profile);
     *deps = (struct deps){.count = 0};
 }
 

@@ -26,9 +26,7 @@
 #include "base/data/map.h"
 #include "base/status.h"
 #include "profile/common/statistics.h"
-#include "profile/definitions.h"
-#include "profile/quality.h"
-#include "profile/ranges.h"
+#include "profile/profile.h"
 
 #define DEPS_NONE         UINT32_MAX
 #define DEPS_TOLERANCE_NS 2000 /* section 2: two clocks */
@@ -287,11 +285,10 @@ struct deps {
                            with "rank1:" then */
     uint32_t process_count; /* 0 if `ranks` is NULL */
     struct deps_counts counts;
-    bool no_calls; /* the trace has no API calls */
-    bool no_syncs; /* the trace has no rows of `sync` */
-    struct capture_ranges ranges;
-    struct quality quality;
-    struct definitions definitions;
+    bool no_calls;           /* the trace has no API calls */
+    bool no_syncs;           /* the trace has no rows of `sync` */
+    struct profile *profile; /* of the trace; owned */
+    struct quality quality;  /* the profile's, whose arrays it shares, and rows left out */
 };
 
 struct deps_options {

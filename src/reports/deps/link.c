@@ -233,7 +233,7 @@ static enum mp_status link_graph_launch(struct link *link, const struct deps_lau
     struct deps *deps = link->deps;
     struct deps_stream *stream = &link->streams.items[launch->lane];
     const struct definition_node *node =
-        dense_at(&deps->definitions.nodes, deps->activities[launch->items[0]].node);
+        dense_at(&deps->profile->definitions.nodes, deps->activities[launch->items[0]].node);
     uint64_t graph = node ? node->graph : 0;
     uint32_t first = first_in_lane(deps, launch);
     uint32_t before =

@@ -301,7 +301,7 @@ static void link_by_lane(struct deps *deps, uint32_t index)
 static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32_t index)
 {
     const struct definition_node *defined =
-        dense_at(&deps->definitions.nodes, deps->activities[index].node);
+        dense_at(&deps->profile->definitions.nodes, deps->activities[index].node);
     uint32_t found = MP_MAP_ABSENT;
     struct node *node;
 
@@ -319,7 +319,7 @@ static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32
 static struct plan *plan_of(const struct deps_nodes *nodes, const struct deps *deps, uint32_t index)
 {
     const struct definition_node *defined =
-        dense_at(&deps->definitions.nodes, deps->activities[index].node);
+        dense_at(&deps->profile->definitions.nodes, deps->activities[index].node);
     uint32_t plan = defined ? mp_map_get(&nodes->by_graph, defined->graph) : MP_MAP_ABSENT;
 
     return plan == MP_MAP_ABSENT ? NULL : &nodes->plans[plan];

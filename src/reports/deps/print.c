@@ -170,8 +170,8 @@ static enum mp_status print_json(FILE *out, const struct deps_report *report)
     if (report->job)
         json_ranks_head(&json, report->job->ranks);
     else
-        json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
-                  ranges_count(&deps->ranges));
+        json_head(&json, report->trace, &deps->quality, &deps->profile->definitions, report->range,
+                  ranges_count(&deps->profile->ranges));
     if (quality_gap(&deps->quality)) {
         json_nothing(&json);
         return MP_OK;
@@ -225,7 +225,8 @@ static void print_job_or_trace_head(const struct report_out *out, const struct d
         print_ranks_head(out, report->job->ranks);
         return;
     }
-    print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));
+    print_head(out, report->trace, &deps->quality, report->range,
+               ranges_count(&deps->profile->ranges));
 }
 
 enum mp_status print_deps(const struct report_out *out, const struct deps_report *report)

@@ -95,7 +95,7 @@ static size_t length_with_suffixes(const char *name)
 static enum mp_status name_call(struct deps_builder *builder, uint64_t function,
                                 struct deps_name_memo *memo)
 {
-    const char *name = definitions_function(&builder->deps->definitions, function);
+    const char *name = definitions_function(&builder->deps->profile->definitions, function);
     size_t length = name ? names_api_length(name) : 0;
 
     if (!name) {
@@ -116,7 +116,8 @@ static enum mp_status name_call(struct deps_builder *builder, uint64_t function,
 static enum mp_status name_kernel(struct deps_builder *builder, uint64_t shape,
                                   struct deps_name_memo *memo)
 {
-    const char *name = definitions_kernel(&builder->deps->definitions, shape, builder->style);
+    const char *name =
+        definitions_kernel(&builder->deps->profile->definitions, shape, builder->style);
 
     if (!name)
         name = ACTIVITY_UNNAMED_KERNEL;
@@ -146,7 +147,7 @@ static enum mp_status name_graph(struct deps_builder *builder, uint64_t graph,
 static enum mp_status name_host_function(struct deps_builder *builder, uint64_t name,
                                          struct deps_name_memo *memo)
 {
-    const char *text = definitions_text(&builder->deps->definitions, name);
+    const char *text = definitions_text(&builder->deps->profile->definitions, name);
     char buffer[HOST_FUNCTION_BYTES] = "[host function]";
 
     if (text && *text)

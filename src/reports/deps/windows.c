@@ -182,9 +182,9 @@ static enum mp_status whole_trace(const struct deps *deps, struct deps_windows *
 const struct capture_range *deps_range_of(const struct deps *deps, const struct deps_activity *work,
                                           size_t *index)
 {
-    const struct capture_range *ranges = deps->ranges.items.items;
+    const struct capture_range *ranges = deps->profile->ranges.items.items;
     size_t low = 0;
-    size_t count = ranges_count(&deps->ranges);
+    size_t count = ranges_count(&deps->profile->ranges);
 
     while (count) {
         const struct capture_range *middle = &ranges[low + count / 2];
@@ -218,10 +218,10 @@ static void prolong(const struct deps *deps, struct deps_windows *windows)
 
 static enum mp_status all_ranges(const struct deps *deps, struct deps_windows *windows)
 {
-    const struct capture_range *ranges = deps->ranges.items.items;
+    const struct capture_range *ranges = deps->profile->ranges.items.items;
     struct span all = span_of(deps, 0, deps->count);
 
-    MP_TRY(new_windows(windows, ranges_count(&deps->ranges)));
+    MP_TRY(new_windows(windows, ranges_count(&deps->profile->ranges)));
     for (size_t i = 0; i < windows->count; i++) {
         struct deps_window *window = &windows->items[i];
 
@@ -246,8 +246,8 @@ static enum mp_status all_ranges(const struct deps *deps, struct deps_windows *w
 enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
                                    struct deps_windows *windows, struct mp_error *error)
 {
-    enum mp_status status =
-        ranges_count(&deps->ranges) ? all_ranges(deps, windows) : whole_trace(deps, windows);
+    enum mp_status status = ranges_count(&deps->profile->ranges) ? all_ranges(deps, windows)
+                                                                 : whole_trace(deps, windows);
 
     if (status)
         return mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
@@ -264,7 +264,7 @@ enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
     deps_windows_free(windows);
     return mp_error_set(error, MP_ERR_ARGUMENT,
                         "there is no capture range %" PRIu64 "; the trace has %s", range,
-                        mp_count(ranges_count(&deps->ranges)).text);
+                        mp_count(ranges_count(&deps->profile->ranges)).text);
 }
 
 void deps_windows_free(struct deps_windows *windows)
@@ -328,9 +328,9 @@ _Static_assert(DEPS_THREADS_BYTES > THREADS_SHOWN * (THREAD_NAME_BYTES + 32), "a
 
 static const char *name_of_thread(const struct deps *deps, const struct deps_lane *lane)
 {
-    const struct definition_thread *found = dense_at(&deps->definitions.threads, lane->id);
+    const struct definition_thread *found = dense_at(&deps->profile->definitions.threads, lane->id);
 
-    return found && found->name ? definitions_text(&deps->definitions, found->name) : NULL;
+    return found && found->name ? definitions_text(&deps->profile->definitions, found->name) : NULL;
 }
 
 static bool has_id(const struct deps_lane *lane, const char *asked)

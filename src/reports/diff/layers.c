@@ -234,15 +234,20 @@ static enum mp_status sum_up(struct pass *pass, bool median)
 static enum mp_status read_layers(struct pass *pass, struct mp_trace *trace,
                                   const struct diff_options *options, struct mp_error *error)
 {
+    struct profile profile;
+    enum mp_status status;
+
     const struct layers_options wanted = {.range = options->iterations.range,
                                           .style = options->style,
                                           .each = take_activity,
                                           .context = pass};
     struct layers_result result;
 
-    MP_TRY(layers_build(trace, &wanted, &result, error));
+    MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
+    status = layers_build(&profile, &wanted, &result, error);
     layers_free(&result);
-    return MP_OK;
+    profile_free(&profile);
+    return status;
 }
 
 enum mp_status diff_layers_take(struct diff_side *side, struct mp_trace *trace,

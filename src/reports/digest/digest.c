@@ -20,7 +20,6 @@
 struct digest_material {
     struct mp_trace *trace;
     const struct digest_options *options;
-    struct contents contents;
     struct trace_study trace_study;
     struct advice advice;
     struct summary summary;
@@ -102,7 +101,7 @@ static enum mp_status take_devices(const struct digest_material *material, struc
 
     for (uint32_t i = deps->thread_count; i < deps->lane_count; i++) {
         if (deps->lanes[i].count)
-            MP_TRY(add_device(digest, &deps->definitions, deps->lanes[i].device));
+            MP_TRY(add_device(digest, &deps->profile->definitions, deps->lanes[i].device));
     }
     qsort(recording->devices, recording->device_count, sizeof *recording->devices, compare_devices);
     return MP_OK;
@@ -112,7 +111,7 @@ static enum mp_status take_devices(const struct digest_material *material, struc
 
 static void take_ranges(const struct digest_material *material, struct digest_recording *recording)
 {
-    const struct capture_ranges *ranges = &material->contents.ranges;
+    const struct capture_ranges *ranges = &material->trace_study.deps.profile->ranges;
 
     recording->ranges = ranges_count(ranges);
     recording->range = material->options->iterations.range;
@@ -161,12 +160,12 @@ static enum mp_status take_header(const struct mp_trace *trace, struct digest *d
 
 static enum mp_status take_recording(const struct digest_material *material, struct digest *digest)
 {
-    const struct contents *contents = &material->contents;
+    const struct profile *profile = material->trace_study.deps.profile;
     struct digest_recording *recording = &digest->recording;
 
-    recording->records = contents->records;
-    recording->bytes = contents->bytes;
-    recording->span = contents->last_time - contents->first_time;
+    recording->records = profile->records;
+    recording->bytes = profile->bytes;
+    recording->span = profile->last_time - profile->first_time;
     recording->framework = material->advice.framework;
     recording->framework_percent = material->advice.framework_percent;
     take_ranges(material, recording);
@@ -179,7 +178,7 @@ static enum mp_status take_recording(const struct digest_material *material, str
 /* The pass over the file has checked all of it; the graph knows which rows it had to leave out. */
 static void take_quality(const struct digest_material *material, struct digest *digest)
 {
-    const struct quality *file = &material->contents.quality;
+    const struct quality *file = &material->trace_study.deps.profile->quality;
     const struct quality *rows = &material->trace_study.deps.quality;
     const struct mp_damage *damage = &file->damage;
     struct digest_quality *quality = &digest->quality;
@@ -463,7 +462,6 @@ static void material_free(struct digest_material *material)
     summary_free(&material->summary);
     advise_free(&material->advice);
     trace_study_free(&material->trace_study);
-    contents_free(&material->contents);
 }
 
 static enum mp_status analyse(struct digest_material *material, struct mp_error *error)
@@ -473,14 +471,11 @@ static enum mp_status analyse(struct digest_material *material, struct mp_error 
         .graph = {.style = options->style, .fronts = true},
         .iterations = options->iterations,
     };
-    const struct advise_input input = {&material->trace_study.deps, material->trace,
-                                       &material->trace_study.study};
+    const struct advise_input input = {&material->trace_study.deps, &material->trace_study.study};
     const struct summary_options names = {
         .range = options->iterations.range, .style = options->style, .parts = SUMMARY_PART_GPU};
 
-    MP_TRY(contents_build(material->trace, &material->contents, error));
     MP_TRY(trace_study_load(material->trace, &wanted, &material->trace_study, error));
-    material->contents.quality.only = options->iterations.range;
     MP_TRY(advise_build(&input, &material->advice, error));
     return summary_build(material->trace, &names, &material->summary, error);
 }

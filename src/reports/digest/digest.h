@@ -1,6 +1,6 @@
 /* What one should know of a trace at first: the digest behind `miniprof report`.
  *
- *     contents ─────┐
+ *     profile ──────┐
  *     event graph ──┼─> iterations, advice, names by time ──> digest: owns all of its text
  *
  * A digest holds no trace and no graph, so those of many processes can be kept and compared. It

@@ -39,13 +39,14 @@ static enum mp_status report_info(void *context, struct mp_trace *trace, bool *w
                                   struct mp_error *error)
 {
     const struct report_out *out = context;
-    struct contents contents;
+    struct profile profile;
+    enum mp_status status;
 
-    MP_TRY(contents_build(trace, &contents, error));
-    print_info(out, trace, &contents);
-    *whole = quality_is_whole(&contents.quality);
-    contents_free(&contents);
-    return MP_OK;
+    MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
+    status = print_info(out, &profile, error);
+    *whole = quality_is_whole(&profile.quality);
+    profile_free(&profile);
+    return status;
 }
 
 /* Only NCCL's operations say how far clocks of several hosts are apart. */

@@ -336,7 +336,7 @@ enum mp_status iterations_assign(struct iterations_finder *finder)
 {
     const struct deps *deps = finder->deps;
     struct iterations *result = finder->result;
-    bool all = result->way == ITERATIONS_WHOLE && !ranges_count(&deps->ranges);
+    bool all = result->way == ITERATIONS_WHOLE && !ranges_count(&deps->profile->ranges);
     struct open open;
     enum mp_status status;
 

@@ -97,7 +97,7 @@ static enum mp_status take_rows(void *context, const struct mp_batch *batch)
     bool is_graph = batch->table->id == MP_TABLE_graph;
     bool is_kernel = batch->table->id == MP_TABLE_kernel || is_graph;
     struct pass *pass = context;
-    const struct dense *defined = &pass->finder->deps->definitions.nodes;
+    const struct dense *defined = &pass->finder->deps->profile->definitions.nodes;
 
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint64_t id = is_graph ? activity_value(batch->columns, table->id, row) : nodes[row];

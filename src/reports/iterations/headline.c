@@ -80,7 +80,8 @@ static uint32_t find_groups(const struct deps *deps, const struct iterations *it
     uint32_t groups = 0;
 
     for (size_t i = 0; i < iterations->count; i++) {
-        const struct capture_range *range = ranges_at(&deps->ranges, iterations->items[i].begin);
+        const struct capture_range *range =
+            ranges_at(&deps->profile->ranges, iterations->items[i].begin);
 
         if (!groups || (range && range != before && !range->goes_on)) {
             if (groups < ITERATIONS_KINDS)

@@ -19,7 +19,7 @@
 
 uint64_t iterations_range_end(const struct iterations_finder *finder, uint64_t time)
 {
-    const struct capture_range *range = ranges_at(&finder->deps->ranges, time);
+    const struct capture_range *range = ranges_at(&finder->deps->profile->ranges, time);
 
     return range ? range->end_time : UINT64_MAX;
 }
@@ -28,7 +28,7 @@ enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, 
                               uint64_t host_end, uint32_t thread)
 {
     struct iterations *result = finder->result;
-    const struct capture_range *range = ranges_at(&finder->deps->ranges, begin);
+    const struct capture_range *range = ranges_at(&finder->deps->profile->ranges, begin);
     uint64_t limit = range ? range->end_time : UINT64_MAX;
 
     if (result->count >= DEPS_NONE)
@@ -158,9 +158,9 @@ static enum mp_status add_windows(struct iterations_finder *finder)
 static enum mp_status by_ranges(struct iterations_finder *finder)
 {
     const struct iterations_candidate candidate = {.way = ITERATIONS_RANGES};
-    size_t count = ranges_count(&finder->deps->ranges);
+    size_t count = ranges_count(&finder->deps->profile->ranges);
 
-    if (ranges_have_pauses(&finder->deps->ranges)) {
+    if (ranges_have_pauses(&finder->deps->profile->ranges)) {
         snprintf(finder->none, sizeof finder->none, "capture ranges are blocks of --baseline");
         return MP_OK;
     }
@@ -215,20 +215,15 @@ static enum mp_status take_whole(struct iterations_finder *finder)
     return add_windows(finder);
 }
 
-/* Of a name that was found all ranges count, also those inside of others. In a damaged trace its
- * string may have another text by the end: then the ranges that were found stay. */
+/* Of a name that was found all ranges count, also those inside of others. */
 static enum mp_status take_candidate(struct iterations_finder *finder)
 {
     struct iterations *result = finder->result;
-    const size_t count = result->count;
 
     if (result->way != ITERATIONS_NVTX || finder->options->name)
         return MP_OK;
     result->count = 0;
-    MP_TRY(iterations_nvtx_ranges(finder, result->name, result->domain ? result->domain : ""));
-    if (!result->count)
-        result->count = count;
-    return MP_OK;
+    return iterations_nvtx_ranges(finder, result->name, result->domain ? result->domain : "");
 }
 
 /* Kernels come before graphs, because a graph may be a part of what they show (candidates.c). */
@@ -259,7 +254,7 @@ static enum mp_status run_auto(struct iterations_finder *finder)
 static enum mp_status say_none(struct iterations_finder *finder)
 {
     const struct deps *deps = finder->deps;
-    size_t ranges = ranges_count(&deps->ranges);
+    size_t ranges = ranges_count(&deps->profile->ranges);
     char has[128];
 
     snprintf(has, sizeof has, "; the trace has %s capture range%s, %s kernels and copies",
@@ -315,7 +310,7 @@ enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
     enum mp_status status;
 
     *iterations = (struct iterations){.count = 0};
-    status = ranges_choose(&deps->ranges, options->range, &finder.only, &own);
+    status = ranges_choose(&deps->profile->ranges, options->range, &finder.only, &own);
     if (!status)
         status = iterations_run(&finder);
     if (!status) {

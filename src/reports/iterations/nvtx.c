@@ -34,8 +34,6 @@ struct choice {
     struct iterations_finder *finder;
     struct nvtx_spans spans;
     struct mp_intern names;
-    struct definitions definitions;
-    struct quality quality;
     struct mp_map lanes;  /* the trace's number of a thread -> lane */
     struct mp_map by_key; /* domain and name -> labels */
     struct label *labels;
@@ -184,8 +182,6 @@ static void choice_free(struct choice *choice)
 {
     nvtx_spans_free(&choice->spans);
     mp_intern_free(&choice->names);
-    definitions_free(&choice->definitions);
-    quality_free(&choice->quality);
     mp_map_free(&choice->lanes);
     mp_map_free(&choice->by_key);
     free(choice->labels);
@@ -214,12 +210,9 @@ static enum mp_status offer_each(const struct choice *choice)
 static enum mp_status offer_labels(struct choice *choice)
 {
     struct iterations_finder *finder = choice->finder;
-    const struct nvtx_reading reading = {.range = finder->only,
-                                         .names = &choice->names,
-                                         .definitions = &choice->definitions,
-                                         .quality = &choice->quality};
+    const struct nvtx_reading reading = {.range = finder->only, .names = &choice->names};
 
-    MP_TRY(nvtx_spans_load(&choice->spans, finder->trace, &reading, finder->error));
+    MP_TRY(nvtx_spans_load(&choice->spans, finder->deps->profile, &reading, finder->error));
     if (!choice->spans.span_count)
         return MP_OK;
     MP_TRY(map_lanes(finder->deps, &choice->lanes));
@@ -237,8 +230,6 @@ static enum mp_status offer_names(struct iterations_finder *finder)
     enum mp_status status;
 
     finder->min = 2;
-    definitions_init(&choice.definitions, finder->trace);
-    quality_init(&choice.quality, finder->trace);
     status = offer_labels(&choice);
     finder->min = min;
     snprintf(finder->none, sizeof finder->none,
@@ -275,7 +266,8 @@ static bool is_in_domain(const struct iterations_finder *finder, const struct nv
 
     if (!domain)
         return true;
-    text = range->domain ? definitions_text(&finder->deps->definitions, range->domain) : "";
+    text =
+        range->domain ? definitions_text(&finder->deps->profile->definitions, range->domain) : "";
     return text && !strcmp(text, domain);
 }
 
@@ -306,8 +298,8 @@ enum mp_status iterations_nvtx_ranges(struct iterations_finder *finder, const ch
     struct nvtx_ranges found;
     enum mp_status status;
 
-    MP_TRY(
-        nvtx_ranges_load(&found, finder->trace, &finder->deps->definitions, name, finder->error));
+    MP_TRY(nvtx_ranges_load(&found, finder->trace, &finder->deps->profile->definitions, name,
+                            finder->error));
     status = add_ranges(finder, &found, domain);
     if (!status && !result->count)
         say_none(finder, &found, name);

@@ -149,10 +149,12 @@ static struct report_cell name_cell(const void *at, struct report_table *table)
     const struct deps *deps = ((const struct iterations_report *)table->of)->deps;
     uint32_t lane = ((const struct iterations_row *)at)->thread;
     const struct definition_thread *thread =
-        lane == DEPS_NONE ? NULL : dense_at(&deps->definitions.threads, deps->lanes[lane].id);
+        lane == DEPS_NONE ? NULL
+                          : dense_at(&deps->profile->definitions.threads, deps->lanes[lane].id);
 
-    return report_text_cell(
-        thread && thread->name ? definitions_text(&deps->definitions, thread->name) : NULL);
+    return report_text_cell(thread && thread->name
+                                ? definitions_text(&deps->profile->definitions, thread->name)
+                                : NULL);
 }
 
 static struct report_cell busy_cell(const void *at, struct report_table *table)
@@ -258,8 +260,8 @@ static void print_json(FILE *out, const struct iterations_report *report)
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
-    json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
-              ranges_count(&deps->ranges));
+    json_head(&json, report->trace, &deps->quality, &deps->profile->definitions, report->range,
+              ranges_count(&deps->profile->ranges));
     if (report->candidates) {
         json_candidates(&json, report);
         json_close_document(&json);
@@ -325,7 +327,7 @@ static void print_what(FILE *out, const struct iterations_report *report)
             fputs("Each capture range counts as one iteration", out);
         else
             fprintf(out, "One iteration, the whole %s",
-                    ranges_count(&report->deps->ranges) ? "capture range" : "trace");
+                    ranges_count(&report->deps->profile->ranges) ? "capture range" : "trace");
         break;
     case ITERATIONS_AUTO:
     case ITERATIONS_WAYS:
@@ -571,7 +573,7 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
         return;
     }
     print_head(out, report->trace, &report->deps->quality, report->range,
-               ranges_count(&report->deps->ranges));
+               ranges_count(&report->deps->profile->ranges));
     if (report->candidates) {
         print_candidates(out, report);
         return;

@@ -80,7 +80,8 @@ static bool serves(const struct requests *requests, uint32_t lane, uint32_t symb
 static enum mp_status note_segment(struct requests *requests, uint32_t lane,
                                    const struct iterations_segment *segment, bool first)
 {
-    const struct capture_range *range = ranges_at(&requests->finder->deps->ranges, segment->begin);
+    const struct capture_range *range =
+        ranges_at(&requests->finder->deps->profile->ranges, segment->begin);
     uint32_t before = mp_map_get(&requests->lanes, segment->symbol);
     bool shared = before != MP_MAP_ABSENT && before != lane;
 

@@ -57,7 +57,7 @@ static uint32_t find_place(const struct mp_period *period, size_t items, iterati
 /* The items from *first up to *end are those of the capture range that has most. */
 static void find_longest(const struct iterations_series *series, uint32_t *first, uint32_t *end)
 {
-    const struct capture_ranges *ranges = &series->finder->deps->ranges;
+    const struct capture_ranges *ranges = &series->finder->deps->profile->ranges;
     const struct capture_range *before = NULL;
     uint32_t begin = 0;
 

@@ -176,7 +176,7 @@ static void find_rate(const struct deps *deps, const struct iterations *iteratio
     for (size_t i = 0; i < count; i++) {
         const struct iteration *one = &iterations->items[i];
 
-        range = ranges_at(&deps->ranges, one->begin);
+        range = ranges_at(&deps->profile->ranges, one->begin);
         if (!i || range != before) {
             summary->recorded += end - begin;
             begin = one->begin > end ? one->begin : end; /* work may run on behind a range */

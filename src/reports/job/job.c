@@ -227,7 +227,8 @@ enum mp_status job_init(struct job *job, const struct trace_set *set, const stru
     job->transfers = malloc(sides * sizeof *job->transfers);
     job->arrived = calloc(sides, sizeof *job->arrived);
     job->until = calloc(sides, sizeof *job->until);
-    if (!job->arrivals || !job->transfers || !job->arrived || !job->until)
+    job->deps.profile = calloc(1, sizeof *job->deps.profile); /* of no trace */
+    if (!job->arrivals || !job->transfers || !job->arrived || !job->until || !job->deps.profile)
         return MP_ERR_MEMORY;
     memset(job->arrivals, 0xff, sides * sizeof *job->arrivals); /* DEPS_NONE */
     memset(job->transfers, 0xff, sides * sizeof *job->transfers);
@@ -280,10 +281,11 @@ enum mp_status job_add(struct job *job, struct mp_trace *trace, uint32_t process
     struct job_part part = {.process = process, .rank = rank};
     enum mp_status status = deps_load(trace, options, &part.deps, error);
 
-    *quality = part.deps.quality; /* which goes on as the caller's */
-    part.deps.quality = (struct quality){0};
-    if (status == MP_OK)
+    *quality = part.deps.quality; /* whose arrays go on as the caller's */
+    if (status == MP_OK) {
+        part.deps.quality = part.deps.profile->quality = (struct quality){0};
         status = add_part(job, &part, error);
+    }
     if (status != MP_OK) {
         deps_free(&part.deps);
         free(part.sides);

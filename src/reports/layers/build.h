@@ -30,7 +30,6 @@ struct layer_lane {
 };
 
 struct layers_pass {
-    struct mp_trace *trace;
     const struct layers_options *options;
     const struct capture_range *range; /* NULL: everything */
     struct layers_result *result;
@@ -38,6 +37,7 @@ struct layers_pass {
     struct layer_tree tree;
     struct layer_open open;
     struct captured captured;
+    struct mp_damage damage;  /* chunks that the passes could not decode */
     struct nvtx_calls calls;  /* all; `node` is an instance */
     struct layer_work *works; /* by node: of its own */
     size_t work_count, work_capacity;

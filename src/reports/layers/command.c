@@ -117,7 +117,7 @@ static enum mp_status print_result(const struct reporting *reporting, const stru
     return MP_OK;
 }
 
-static enum mp_status build(const struct reporting *reporting, struct mp_trace *trace,
+static enum mp_status build(const struct reporting *reporting, struct profile *profile,
                             struct layers_result *result, struct mp_error *error)
 {
     struct layers_options options = reporting->options;
@@ -126,11 +126,11 @@ static enum mp_status build(const struct reporting *reporting, struct mp_trace *
     enum mp_status status = MP_OK;
 
     if (reporting->by_way) {
-        status = iterations_as_work(trace, &reporting->by, &found, &correlations, error);
+        status = iterations_as_work(profile->trace, &reporting->by, &found, &correlations, error);
         options.found = &found;
     }
     if (!status)
-        status = layers_build(trace, &options, result, error);
+        status = layers_build(profile, &options, result, error);
     free(correlations);
     return status;
 }
@@ -140,16 +140,20 @@ static enum mp_status report_layers(void *context, struct mp_trace *trace, bool 
 {
     const struct reporting *reporting = context;
     struct counters_brief *sampled = NULL;
-    struct layers_result result;
+    struct layers_result result = {.count = 0};
+    struct profile profile;
     enum mp_status status;
 
-    MP_TRY(build(reporting, trace, &result, error));
-    status = counters_of_layers(trace, &reporting->options, &result, &sampled, error);
-    if (status == MP_OK)
+    MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
+    status = build(reporting, &profile, &result, error);
+    if (!status)
+        status = counters_of_layers(trace, &reporting->options, &result, &sampled, error);
+    if (!status)
         status = print_result(reporting, trace, &result, sampled, error);
     free(sampled);
     *whole = quality_is_whole(&result.quality);
     layers_free(&result);
+    profile_free(&profile);
     return status;
 }
 

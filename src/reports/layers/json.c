@@ -133,8 +133,8 @@ void print_layers_json(FILE *out, const struct layers_report *report)
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
-    json_head(&json, report->trace, &result->quality, &result->definitions, options->range,
-              result->capture_ranges);
+    json_head(&json, report->trace, &result->quality, &result->profile->definitions, options->range,
+              ranges_count(&result->profile->ranges));
     JSON_FACTS(&json, FACT("by", result->by_position ? "position" : "nvtx"),
                FACT("has_ranges", result->has_ranges), FACT("no_calls", result->no_calls),
                FACT("unfinished", result->unfinished), FACT("kept", result->kept),

@@ -1,4 +1,4 @@
-/* The passes: definitions; captured paths; ranges and calls in order of time, so that each call
+/* The passes: captured paths; ranges and calls in order of time, so that each call
  * finds the ranges that are open (open.h); the work (work.c). */
 #include "reports/layers/layers.h"
 
@@ -17,21 +17,6 @@
 
 #define NAMES_SHOWN      5
 #define NAME_BYTES_SHOWN 40
-
-/* ---- Definitions ---- */
-
-static enum mp_status load_definitions(struct layers_pass *pass, struct mp_error *error)
-{
-    struct layers_result *result = pass->result;
-    const struct reading reading = {
-        .trace = pass->trace,
-        .what = "the definitions",
-        .quality = &result->quality,
-        .definitions = &result->definitions,
-    };
-
-    return reading_run(&reading, error);
-}
 
 /* ---- A domain that no range has ---- */
 
@@ -126,7 +111,7 @@ static enum mp_status open_merge(struct layers_pass *pass, struct merge **merge,
                         MP_MASK(call, thread, duration, correlation)},
     };
 
-    return merge_open(pass->trace, tables, TABLES, merge, error);
+    return merge_open(pass->result->profile->trace, tables, TABLES, merge, error);
 }
 
 static enum mp_status read_ranges(struct layers_pass *pass, struct mp_error *error)
@@ -145,7 +130,7 @@ static enum mp_status read_ranges(struct layers_pass *pass, struct mp_error *err
             break;
     }
     result->quality.unknown_times += merge_unknown_times(merge);
-    merge_add_damage(merge, &result->quality.damage);
+    merge_add_damage(merge, &pass->damage);
     merge_close(merge);
     result->unfinished = pass->open.unfinished;
     result->kept = pass->open.kept;
@@ -254,8 +239,8 @@ static enum mp_status run_passes(struct layers_pass *pass, struct mp_error *erro
 {
     struct layers_result *result = pass->result;
 
-    MP_TRY(load_definitions(pass, error));
-    MP_TRY(captured_load(&pass->captured, pass->trace, error));
+    if (profile_has_rows(result->profile, MP_TABLE_captured))
+        MP_TRY(captured_load(&pass->captured, result->profile->trace, error));
     result->quality.undefined += pass->captured.undefined;
     if (layer_tree_init(&pass->tree))
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
@@ -267,8 +252,8 @@ static enum mp_status run_passes(struct layers_pass *pass, struct mp_error *erro
     MP_TRY(check_iteration(pass, error));
     if (pass->options->each)
         return MP_OK;
-    return layer_positions_build(&result->positions, pass->trace, pass->range, pass->options->found,
-                                 &pass->names, error);
+    return layer_positions_build(&result->positions, result->profile->trace, pass->range,
+                                 pass->options->found, &pass->names, error);
 }
 
 static void pass_free(struct layers_pass *pass)
@@ -292,14 +277,14 @@ static void wire(struct layers_pass *pass)
     struct layers_result *result = pass->result;
 
     pass->names = (struct source_names){.names = &result->names,
-                                        .definitions = &result->definitions,
+                                        .definitions = &result->profile->definitions,
                                         .quality = &result->quality,
                                         .style = pass->options->style};
-    source_names_init(&pass->names, pass->trace);
+    source_names_init(&pass->names, result->profile->trace);
     pass->tree =
         (struct layer_tree){.names = &result->names, .merge_numbers = pass->options->merge_numbers};
     pass->open = (struct layer_open){.tree = &pass->tree,
-                                     .definitions = &result->definitions,
+                                     .definitions = &result->profile->definitions,
                                      .quality = &result->quality,
                                      .range = pass->range,
                                      .domain = pass->options->domain};
@@ -326,28 +311,24 @@ static enum mp_status set_iteration(struct layers_pass *pass, char **folded)
     return MP_OK;
 }
 
-enum mp_status layers_build(struct mp_trace *trace, const struct layers_options *options,
+enum mp_status layers_build(struct profile *profile, const struct layers_options *options,
                             struct layers_result *result, struct mp_error *error)
 {
-    struct layers_pass pass = {.trace = trace, .options = options, .result = result};
-    struct capture_ranges ranges;
+    struct layers_pass pass = {.options = options, .result = result};
     char *folded = NULL;
     enum mp_status status;
 
-    *result = (struct layers_result){.count = 0};
-    definitions_init(&result->definitions, trace);
-    quality_init(&result->quality, trace);
+    *result = (struct layers_result){.profile = profile, .quality = profile->quality};
     result->quality.only = options->range;
-    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
-    result->capture_ranges = ranges_count(&ranges);
+    status = ranges_choose(&profile->ranges, options->range, &pass.range, error);
     wire(&pass);
     if (!status && set_iteration(&pass, &folded))
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     if (!status)
         status = run_passes(&pass, error);
+    damage_join(&result->quality.damage, &pass.damage);
     pass_free(&pass);
     free(folded);
-    ranges_free(&ranges);
     if (status)
         layers_free(result);
     return status;
@@ -395,7 +376,5 @@ void layers_free(struct layers_result *result)
     free(result->marks.items);
     layer_positions_free(&result->positions);
     mp_intern_free(&result->names);
-    quality_free(&result->quality);
-    definitions_free(&result->definitions);
     *result = (struct layers_result){.count = 0};
 }

@@ -55,8 +55,7 @@
 #include "base/data/storage.h"
 #include "base/status.h"
 #include "profile/common/statistics.h"
-#include "profile/definitions.h"
-#include "profile/quality.h"
+#include "profile/profile.h"
 #include "reports/layers/inside.h"
 #include "reports/layers/positions.h"
 #include "reports/layers/tree.h"
@@ -174,16 +173,15 @@ struct layers_result {
     struct layer_work *selves;    /* the same */
     struct layer_work *totals;    /* the same */
     struct mp_intern names;
-    size_t capture_ranges;
-    struct quality quality;
-    struct definitions definitions;
+    struct profile *profile; /* of the trace; the caller's */
+    struct quality quality;  /* the profile's, whose arrays it shares, and rows left out */
 };
 
-/* Reads the trace in passes over definitions, over ranges and calls, and over the work; the last
- * two in order of time. MP_ERR_ARGUMENT: no such capture range, no range of the iterations' name,
- * or no such domain; the message lists some. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (2^30
- * instances); the result is then empty. On success layers_free gives it back. */
-enum mp_status layers_build(struct mp_trace *trace, const struct layers_options *options,
+/* Reads the trace in passes over ranges and calls, and over the work, in order of time. The result
+ * uses the profile as long as it lives. MP_ERR_ARGUMENT: no such capture range, no range of the
+ * iterations' name, or no such domain; the message lists some. MP_ERR_IO, MP_ERR_MEMORY,
+ * MP_ERR_LIMIT (2^30 instances); the result is then empty. On success layers_free gives it back. */
+enum mp_status layers_build(struct profile *profile, const struct layers_options *options,
                             struct layers_result *result, struct mp_error *error);
 
 void layers_free(struct layers_result *result);

@@ -332,7 +332,7 @@ enum mp_status print_layers(const struct report_out *out, const struct layers_re
         return MP_OK;
     }
     print_head(out, report->trace, &result->quality, report->options->range,
-               result->capture_ranges);
+               ranges_count(&result->profile->ranges));
     if (quality_gap(&result->quality)) {
         print_gap(out, report->trace, quality_gap(&result->quality), "device time of layers");
         if (report_has_titles(out))

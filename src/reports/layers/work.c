@@ -414,7 +414,7 @@ static enum mp_status open_merge(struct layers_pass *pass, struct merge **merge,
                         activity_mask(source->correlation) | activity_mask(source->stream) |
                         activity_mask(source->calls) | activity_mask(source->node));
     }
-    return merge_open(pass->trace, tables, LAYER_KINDS, merge, error);
+    return merge_open(pass->result->profile->trace, tables, LAYER_KINDS, merge, error);
 }
 
 enum mp_status layers_read_work(struct layers_pass *pass, struct mp_error *error)
@@ -424,13 +424,14 @@ enum mp_status layers_read_work(struct layers_pass *pass, struct mp_error *error
     struct merge_row row;
     enum mp_status status;
 
-    dense_init(&pass->lanes, sizeof(struct layer_lane), definitions_limit(pass->trace));
+    dense_init(&pass->lanes, sizeof(struct layer_lane),
+               definitions_limit(pass->result->profile->trace));
     MP_TRY(open_merge(pass, &merge, error));
     status = reach_nodes(pass);
     while (!status && (status = merge_next(merge, &row)) == MP_OK)
         status = work_take_row(pass, &row);
     quality->unknown_times += merge_unknown_times(merge);
-    merge_add_damage(merge, &quality->damage);
+    merge_add_damage(merge, &pass->damage);
     merge_close(merge);
     if (status == MP_END)
         status = add_captured_instances(pass);

@@ -107,10 +107,10 @@ static const struct reading_table tables[] = {
      .take = captured_take_work},
 };
 
-static enum mp_status read_work(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status read_work(struct pass *pass, struct mp_error *error)
 {
     const struct reading reading = {
-        .trace = trace,
+        .trace = pass->result->profile->trace,
         .what = "the work of CUDA graphs",
         .context = pass,
         READING_TABLES(tables),
@@ -245,13 +245,15 @@ static enum mp_status fill_ranges(struct pass *pass, uint32_t *list)
 
 /* ---- The whole ---- */
 
-static enum mp_status captured_build(struct pass *pass, struct mp_trace *trace,
-                                     struct mp_error *error)
+static enum mp_status captured_build(struct pass *pass, struct mp_error *error)
 {
+    const struct profile *profile = pass->result->profile;
     uint32_t *list;
     enum mp_status status;
 
-    MP_TRY(captured_load(&pass->captured, trace, error));
+    if (!profile_has_rows(profile, MP_TABLE_captured))
+        return MP_OK;
+    MP_TRY(captured_load(&pass->captured, profile->trace, error));
     if (!captured_has_any(&pass->captured))
         return MP_OK;
     pass->result->quality.undefined += pass->captured.undefined;
@@ -265,7 +267,7 @@ static enum mp_status captured_build(struct pass *pass, struct mp_trace *trace,
         free(list);
         return mp_error_set(error, status, "out of memory");
     }
-    status = read_work(pass, trace, error);
+    status = read_work(pass, error);
     if (!status) {
         status = fill_ranges(pass, list);
         if (status)
@@ -276,19 +278,18 @@ static enum mp_status captured_build(struct pass *pass, struct mp_trace *trace,
     return status;
 }
 
-enum mp_status nvtx_captured_build(struct nvtx_result *result, struct mp_trace *trace,
-                                   const struct nvtx_options *options,
+enum mp_status nvtx_captured_build(struct nvtx_result *result, const struct nvtx_options *options,
                                    const struct capture_range *range, struct mp_error *error)
 {
     struct pass pass = {.options = options, .range = range, .result = result};
     enum mp_status status;
 
     pass.names = (struct source_names){.names = &result->names,
-                                       .definitions = &result->definitions,
+                                       .definitions = &result->profile->definitions,
                                        .quality = &result->quality,
                                        .style = options->style};
-    source_names_init(&pass.names, trace);
-    status = captured_build(&pass, trace, error);
+    source_names_init(&pass.names, result->profile->trace);
+    status = captured_build(&pass, error);
     captured_free(&pass.captured);
     mp_intern_free(&pass.places);
     mp_intern_free(&pass.kinds);

@@ -11,8 +11,7 @@
  * counts once in each range of its path, even if two ranges of the path have the same name. Names,
  * definitions of strings and shapes, and quality are the result's. MP_ERR_IO, MP_ERR_MEMORY,
  * MP_ERR_LIMIT. */
-enum mp_status nvtx_captured_build(struct nvtx_result *result, struct mp_trace *trace,
-                                   const struct nvtx_options *options,
+enum mp_status nvtx_captured_build(struct nvtx_result *result, const struct nvtx_options *options,
                                    const struct capture_range *range, struct mp_error *error);
 
 #endif

@@ -55,12 +55,18 @@ static enum mp_status report_nvtx(void *context, struct mp_trace *trace, bool *w
 {
     const struct reporting *reporting = context;
     struct nvtx_result result;
+    struct profile profile;
+    enum mp_status status;
 
-    MP_TRY(nvtx_result_build(trace, &reporting->options, &result, error));
-    print_nvtx(&reporting->out, trace, &result, reporting->options.range);
-    *whole = quality_is_whole(&result.quality);
+    MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
+    status = nvtx_result_build(&profile, &reporting->options, &result, error);
+    if (!status) {
+        print_nvtx(&reporting->out, trace, &result, reporting->options.range);
+        *whole = quality_is_whole(&result.quality);
+    }
     nvtx_result_free(&result);
-    return MP_OK;
+    profile_free(&profile);
+    return status;
 }
 
 int cmd_nvtx(int argc, char **argv)

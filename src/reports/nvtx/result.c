@@ -141,47 +141,22 @@ static const struct reading_table work_tables[] = {
     {MP_TABLE_graph, MP_MASK(graph, graph, start, duration, correlation), .take = result_take_work},
 };
 
-/* Adds up what several passes could not read. Each pass reads other tables, but all meet the same
- * damage between chunks, which counts once. */
-static void join_damage(struct mp_damage *damage, const struct mp_damage *before)
-{
-    damage->chunks_damaged += before->chunks_damaged;
-    damage->rows_damaged += before->rows_damaged;
-    if (before->bytes_skipped > damage->bytes_skipped)
-        damage->bytes_skipped = before->bytes_skipped;
-    if (before->chunks_missing > damage->chunks_missing)
-        damage->chunks_missing = before->chunks_missing;
-    damage->truncated |= before->truncated;
-    if (before->first_offset &&
-        (!damage->first_offset || before->first_offset < damage->first_offset))
-        damage->first_offset = before->first_offset;
-}
-
 /* Reads either the calls or the work. */
-static enum mp_status read_group(struct pass *pass, struct mp_trace *trace,
-                                 enum summary_group_index group, struct mp_error *error)
+static enum mp_status read_group(struct pass *pass, enum summary_group_index group,
+                                 struct mp_error *error)
 {
-    const struct reading calls = {.context = pass, READING_TABLES(call_tables)};
-    const struct reading work = {.context = pass, READING_TABLES(work_tables)};
-    const struct reading *reading = group == SUMMARY_API ? &calls : &work;
-    struct mp_damage before = pass->result->quality.damage;
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    struct nvtx_result *result = pass->result;
+    struct reading reading = {.trace = result->profile->trace,
+                              .what = "the NVTX ranges",
+                              .context = pass,
+                              READING_TABLES(call_tables),
+                              .damage = &result->quality.damage};
 
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    reading_select(reading, cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = reading_take(reading, &batch);
-        if (status != MP_OK)
-            break;
+    if (group == SUMMARY_GPU) {
+        reading.tables = work_tables;
+        reading.table_count = sizeof work_tables / sizeof *work_tables;
     }
-    mp_cursor_damage(cursor, &pass->result->quality.damage);
-    join_damage(&pass->result->quality.damage, &before);
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the NVTX ranges: %s", mp_status_name(status));
+    return reading_run(&reading, error);
 }
 
 /* ---- From nodes to ranges ---- */
@@ -303,19 +278,18 @@ static enum mp_status fill_ranges(struct pass *pass)
 
 /* ---- The whole ---- */
 
-static enum mp_status read_calls_and_work(struct pass *pass, struct mp_trace *trace,
-                                          struct mp_error *error)
+static enum mp_status read_calls_and_work(struct pass *pass, struct mp_error *error)
 {
     enum mp_status status;
 
     pass->result->no_calls = true;
-    MP_TRY(read_group(pass, trace, SUMMARY_API, error));
+    MP_TRY(read_group(pass, SUMMARY_API, error));
     status = nvtx_calls_sort(&pass->calls);
     if (status)
         return mp_error_set(error, status, "cannot sort the calls: %s", mp_status_name(status));
     if (!pass->calls.count)
         return MP_OK;
-    return read_group(pass, trace, SUMMARY_GPU, error);
+    return read_group(pass, SUMMARY_GPU, error);
 }
 
 static enum mp_status result_add_up(struct pass *pass, struct mp_error *error)
@@ -333,22 +307,19 @@ static enum mp_status result_add_up(struct pass *pass, struct mp_error *error)
                   : MP_OK;
 }
 
-static enum mp_status result_build(struct pass *pass, struct mp_trace *trace,
-                                   struct mp_error *error)
+static enum mp_status result_build(struct pass *pass, struct mp_error *error)
 {
     struct nvtx_result *result = pass->result;
-    struct nvtx_reading reading = {.range = pass->range,
-                                   .names = &result->names,
-                                   .definitions = &result->definitions,
-                                   .quality = &result->quality};
+    struct nvtx_reading reading = {
+        .range = pass->range, .names = &result->names, .quality = &result->quality};
 
-    MP_TRY(nvtx_spans_load(&pass->spans, trace, &reading, error));
+    MP_TRY(nvtx_spans_load(&pass->spans, result->profile, &reading, error));
     if (!pass->spans.span_count)
         return MP_OK;
     if (nvtx_sums_init(&pass->nodes, pass->spans.node_count) ||
         nvtx_sums_init(&pass->kinds, pass->spans.kind_count))
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    MP_TRY(read_calls_and_work(pass, trace, error));
+    MP_TRY(read_calls_and_work(pass, error));
     return result_add_up(pass, error);
 }
 
@@ -361,30 +332,25 @@ static void result_end(struct pass *pass)
     source_names_free(&pass->names);
 }
 
-enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_options *options,
+enum mp_status nvtx_result_build(struct profile *profile, const struct nvtx_options *options,
                                  struct nvtx_result *result, struct mp_error *error)
 {
     struct pass pass = {.options = options, .result = result};
-    struct capture_ranges ranges;
     enum mp_status status;
 
-    *result = (struct nvtx_result){.range_count = 0};
-    definitions_init(&result->definitions, trace);
-    quality_init(&result->quality, trace);
+    *result = (struct nvtx_result){.profile = profile, .quality = profile->quality};
     result->quality.only = options->range;
     pass.names = (struct source_names){.names = &result->names,
-                                       .definitions = &result->definitions,
+                                       .definitions = &profile->definitions,
                                        .quality = &result->quality,
                                        .style = options->style};
-    source_names_init(&pass.names, trace);
-    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
-    result->capture_ranges = ranges_count(&ranges);
+    source_names_init(&pass.names, profile->trace);
+    status = ranges_choose(&profile->ranges, options->range, &pass.range, error);
     if (!status)
-        status = result_build(&pass, trace, error);
+        status = result_build(&pass, error);
     if (!status)
-        status = nvtx_captured_build(result, trace, options, pass.range, error);
+        status = nvtx_captured_build(result, options, pass.range, error);
     result_end(&pass);
-    ranges_free(&ranges);
     if (status)
         nvtx_result_free(result);
     return status;
@@ -397,7 +363,5 @@ void nvtx_result_free(struct nvtx_result *result)
     free(result->captured);
     free(result->captured_rows);
     mp_intern_free(&result->names);
-    quality_free(&result->quality);
-    definitions_free(&result->definitions);
     *result = (struct nvtx_result){.range_count = 0};
 }

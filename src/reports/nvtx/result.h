@@ -19,8 +19,7 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
-#include "profile/definitions.h"
-#include "profile/quality.h"
+#include "profile/profile.h"
 #include "reports/summary/summary.h"
 
 struct nvtx_options {
@@ -66,12 +65,11 @@ struct nvtx_result {
     uint64_t unfinished;      /* instances without an end */
     uint64_t cut;             /* instances that go on outside of their capture range */
     bool no_calls;            /* the trace has no API calls, so no work belongs to any range */
-    size_t capture_ranges;    /* that the trace has */
     struct summary_row *rows; /* of all groups */
     struct summary_row *captured_rows;
     struct mp_intern names;
-    struct quality quality;
-    struct definitions definitions;
+    struct profile *profile; /* of the trace; the caller's */
+    struct quality quality;  /* the profile's, whose arrays it shares, and rows left out */
 };
 
 /* How ranges are listed: by thread, the default domain (NULL) before others, by name. */
@@ -91,7 +89,7 @@ int nvtx_key_compare(struct nvtx_key left, struct nvtx_key right);
  * states. MP_ERR_ARGUMENT when there is no such capture range, MP_ERR_IO, MP_ERR_MEMORY,
  * MP_ERR_LIMIT (2^31 ranges, 2^32 calls); the result is then empty. On success nvtx_result_free
  * gives it back. */
-enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_options *options,
+enum mp_status nvtx_result_build(struct profile *profile, const struct nvtx_options *options,
                                  struct nvtx_result *result, struct mp_error *error);
 
 void nvtx_result_free(struct nvtx_result *result);

@@ -15,7 +15,10 @@
 
 struct pass {
     struct nvtx_spans *spans;
+    const struct profile *profile;
     const struct nvtx_reading *reading;
+    struct quality *quality; /* the reading's, or `unasked` */
+    struct quality unasked;
     struct nvtx_instance *instances;
     size_t count, capacity;
     struct nvtx_match match;   /* items: instances */
@@ -32,13 +35,13 @@ struct pass {
 static enum mp_status intern_text(struct pass *pass, uint64_t string, const char *none,
                                   const char *lost, uint64_t *id)
 {
-    const char *text = string ? definitions_text(pass->reading->definitions, string) : none;
+    const char *text = string ? definitions_text(&pass->profile->definitions, string) : none;
 
     *id = 0;
     if (!text && !string)
         return MP_OK;
     if (!text) {
-        pass->reading->quality->undefined++;
+        pass->quality->undefined++;
         text = lost;
     }
     *id = mp_intern_add(pass->reading->names, text, strlen(text));
@@ -170,37 +173,17 @@ static const struct reading_table tables[] = {
     {MP_TABLE_nvtx, NVTX_EVENT_COLUMNS | MP_MASK(nvtx, time), .take_row = take_nvtx},
 };
 
-static enum mp_status spans_run_pass(struct pass *pass, struct mp_trace *trace,
-                                     struct mp_error *error)
+static enum mp_status spans_run_pass(struct pass *pass, struct mp_error *error)
 {
     const struct reading reading = {
-        .trace = trace,
+        .trace = pass->profile->trace,
         .what = "the NVTX ranges",
         .context = pass,
         READING_TABLES(tables),
-        .quality = pass->reading->quality,
-        .definitions = pass->reading->definitions,
+        .damage = &pass->quality->damage,
     };
 
     return reading_run(&reading, error);
-}
-
-/* The time of the last record, from the headers of the chunks. */
-static enum mp_status find_last_time(struct mp_trace *trace, uint64_t *last, struct mp_error *error)
-{
-    struct mp_cursor *cursor;
-    struct mp_chunk chunk;
-    enum mp_status status;
-
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    while ((status = mp_cursor_next_chunk(cursor, &chunk, false)) == MP_OK) {
-        if (chunk.table && chunk.table->kind == MP_TABLE_EVENT && chunk.last_time > *last)
-            *last = chunk.last_time;
-    }
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
 }
 
 /* ---- From what was read to spans ---- */
@@ -209,7 +192,7 @@ static enum mp_status find_last_time(struct mp_trace *trace, uint64_t *last, str
 static bool finish_instance(struct pass *pass, struct nvtx_instance *instance, uint64_t last)
 {
     const struct capture_range *range = pass->reading->range;
-    struct quality *quality = pass->reading->quality;
+    struct quality *quality = pass->quality;
     bool open = instance->end == NVTX_OPEN;
 
     if (range && !range_has_call(range, instance->begin))
@@ -246,15 +229,13 @@ static void finish_instances(struct pass *pass, uint64_t last)
     pass->count = kept;
 }
 
-static enum mp_status spans_build(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status spans_build(struct pass *pass, struct mp_error *error)
 {
     const struct capture_range *range = pass->reading->range;
-    uint64_t last = 0;
+    uint64_t last = pass->profile->last_time;
     enum mp_status status;
 
-    MP_TRY(spans_run_pass(pass, trace, error));
-    if (nvtx_match_is_open(&pass->match))
-        MP_TRY(find_last_time(trace, &last, error));
+    MP_TRY(spans_run_pass(pass, error));
     if (range && range->end_time < last)
         last = range->end_time;
     finish_instances(pass, last);
@@ -264,14 +245,17 @@ static enum mp_status spans_build(struct pass *pass, struct mp_trace *trace, str
                   : MP_OK;
 }
 
-enum mp_status nvtx_spans_load(struct nvtx_spans *spans, struct mp_trace *trace,
+enum mp_status nvtx_spans_load(struct nvtx_spans *spans, const struct profile *profile,
                                const struct nvtx_reading *reading, struct mp_error *error)
 {
-    struct pass pass = {.spans = spans, .reading = reading};
+    struct pass pass = {.spans = spans, .profile = profile, .reading = reading};
     enum mp_status status;
 
     *spans = (struct nvtx_spans){.span_count = 0};
-    status = spans_build(&pass, trace, error);
+    if (!profile_has_rows(profile, MP_TABLE_nvtx))
+        return MP_OK;
+    pass.quality = reading->quality ? reading->quality : &pass.unasked;
+    status = spans_build(&pass, error);
     free(pass.instances);
     free(pass.label_names);
     nvtx_match_free(&pass.match);

@@ -23,8 +23,7 @@
 #include "base/data/map.h"
 #include "base/status.h"
 #include "profile/common/tally.h"
-#include "profile/definitions.h"
-#include "profile/quality.h"
+#include "profile/profile.h"
 #include "profile/ranges.h"
 
 #define NVTX_NONE UINT32_MAX
@@ -78,17 +77,17 @@ struct nvtx_spans {
     size_t span_count;
 };
 
-/* What reading needs, and fills in besides. */
+/* What reading needs. */
 struct nvtx_reading {
     const struct capture_range *range; /* only ranges that begin in it; NULL: all */
     struct mp_intern *names;
-    struct definitions *definitions; /* of threads and strings, filled here */
-    struct quality *quality;         /* times that cannot be used, names that are missing */
+    struct quality *quality; /* counts times that cannot be used, and names that are missing; NULL:
+                                not wanted */
 };
 
 /* Reads the ranges in a pass of its own, and nothing when there are none. MP_ERR_IO, MP_ERR_MEMORY,
  * MP_ERR_LIMIT (over NVTX_MAX ranges); nvtx_spans_free is due in any case. */
-enum mp_status nvtx_spans_load(struct nvtx_spans *spans, struct mp_trace *trace,
+enum mp_status nvtx_spans_load(struct nvtx_spans *spans, const struct profile *profile,
                                const struct nvtx_reading *reading, struct mp_error *error);
 
 void nvtx_spans_free(struct nvtx_spans *spans);

@@ -46,7 +46,7 @@ enum mp_status lateness_add(struct lateness *lateness, struct mp_trace *trace, s
     if (status)
         mp_error_set(error, status, "cannot follow the critical paths: out of memory");
     else
-        status = lateness_name_ranges(lateness, trace, &deps.definitions, &moments, error);
+        status = lateness_name_ranges(lateness, trace, &deps.profile->definitions, &moments, error);
     free(moments.items);
     deps_free(&deps);
     return status;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/definitions.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
 
@@ -16,7 +15,7 @@ struct step {
 };
 
 struct pass {
-    struct definitions definitions;
+    const struct profile *profile;
     struct step *steps;
     size_t count, capacity;
 };
@@ -109,7 +108,7 @@ static enum mp_status sum_up_steps(struct pass *pass, struct baseline *baseline)
         return MP_OK;
     qsort(pass->steps, pass->count, sizeof *pass->steps, compare_names);
     steps = choose(pass, &count);
-    name = definitions_text(&pass->definitions, steps->name);
+    name = definitions_text(&pass->profile->definitions, steps->name);
     baseline->name = strdup(name ? name : "");
     values = malloc(count * sizeof *values);
     if (values) {
@@ -124,28 +123,25 @@ static const struct reading_table tables[] = {
     {MP_TABLE_step, MP_MASK(step, name, duration, recorded), .take = take_steps},
 };
 
-enum mp_status baseline_build(struct mp_trace *trace, struct baseline *baseline,
+enum mp_status baseline_build(const struct profile *profile, struct baseline *baseline,
                               struct mp_error *error)
 {
-    const char *setting = mp_trace_property(trace, "MINIPROF_BASELINE");
-    struct pass pass = {.count = 0};
+    const char *setting = mp_trace_property(profile->trace, "MINIPROF_BASELINE");
+    struct pass pass = {.profile = profile};
     const struct reading reading = {
-        .trace = trace,
+        .trace = profile->trace,
         .what = "the steps",
         .context = &pass,
         READING_TABLES(tables),
-        .definitions = &pass.definitions,
     };
     enum mp_status status;
 
     *baseline = (struct baseline){.asked = setting && *setting};
     if (!baseline->asked)
         return MP_OK;
-    definitions_init(&pass.definitions, trace);
     status = reading_run(&reading, error);
     if (status == MP_OK && sum_up_steps(&pass, baseline) != MP_OK)
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    definitions_free(&pass.definitions);
     free(pass.steps);
     return status;
 }

@@ -4,13 +4,13 @@
 #ifndef MP_REPORTS_RECORDING_COST_BASELINE_H
 #define MP_REPORTS_RECORDING_COST_BASELINE_H
 
-#include <miniprof/trace.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "profile/common/statistics.h"
+#include "profile/profile.h"
 
 #define BASELINE_MIN 8 /* fewer steps of a kind tell nothing */
 
@@ -28,7 +28,7 @@ struct baseline {
 };
 
 /* MP_ERR_MEMORY or MP_ERR_IO, with a text in *error. *baseline is to be freed whatever comes. */
-enum mp_status baseline_build(struct mp_trace *trace, struct baseline *baseline,
+enum mp_status baseline_build(const struct profile *profile, struct baseline *baseline,
                               struct mp_error *error);
 
 void baseline_free(struct baseline *baseline);

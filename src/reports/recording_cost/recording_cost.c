@@ -30,8 +30,9 @@ static const char *name_of_gpu(const struct deps *deps)
 
     if (deps->thread_count == deps->lane_count)
         return NULL;
-    device = dense_at(&deps->definitions.devices, deps->lanes[deps->thread_count].device);
-    return device && device->defined ? definitions_text(&deps->definitions, device->name) : NULL;
+    device = dense_at(&deps->profile->definitions.devices, deps->lanes[deps->thread_count].device);
+    return device && device->defined ? definitions_text(&deps->profile->definitions, device->name)
+                                     : NULL;
 }
 
 static const char *find_why_not(const struct deps *deps, const struct mp_trace *trace)
@@ -167,8 +168,9 @@ enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study
     *trace_study = (struct trace_study){.deps = {.count = 0}};
     graph.fronts = graph.fronts || !options->no_cost;
     MP_TRY(deps_load(trace, &graph, &trace_study->deps, error));
-    trace_study->deps.quality.only = options->iterations.range;
-    MP_TRY(baseline_build(trace, &trace_study->baseline, error));
+    trace_study->deps.quality.only = trace_study->deps.profile->quality.only =
+        options->iterations.range;
+    MP_TRY(baseline_build(trace_study->deps.profile, &trace_study->baseline, error));
     MP_TRY(iterations_study(&trace_study->deps, trace, &options->iterations, &trace_study->study,
                             error));
     if (options->no_cost)

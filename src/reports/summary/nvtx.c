@@ -17,7 +17,8 @@
 static const struct definition_thread *nvtx_thread_of(const struct nvtx_result *result,
                                                       uint64_t number)
 {
-    const struct definition_thread *thread = dense_at(&result->definitions.threads, number);
+    const struct definition_thread *thread =
+        dense_at(&result->profile->definitions.threads, number);
 
     return thread && thread->defined ? thread : NULL;
 }
@@ -26,7 +27,8 @@ static void print_thread(const struct report_out *out, const struct mp_trace *tr
                          const struct nvtx_result *result, uint64_t number)
 {
     const struct definition_thread *thread = nvtx_thread_of(result, number);
-    const char *name = thread ? definitions_text(&result->definitions, thread->name) : NULL;
+    const char *name =
+        thread ? definitions_text(&result->profile->definitions, thread->name) : NULL;
 
     print_prefix(out, trace);
     fputs("  Thread \"", out->file);
@@ -176,7 +178,8 @@ static struct range_line line_of(const struct nvtx_result *result, uint64_t numb
 
     return (struct range_line){
         .thread = thread,
-        .thread_name = thread ? definitions_text(&result->definitions, thread->name) : NULL,
+        .thread_name =
+            thread ? definitions_text(&result->profile->definitions, thread->name) : NULL,
         .domain = domain,
         .range = name,
     };
@@ -236,7 +239,8 @@ static void json_title(struct json_writer *json, const struct nvtx_result *resul
     const struct definition_thread *thread = nvtx_thread_of(result, title->thread);
 
     JSON_FACTS(json, FACT("thread", title->thread), FACT_IF("tid", thread, thread->tid),
-               FACT_IF("thread_name", thread, definitions_text(&result->definitions, thread->name)),
+               FACT_IF("thread_name", thread,
+                       definitions_text(&result->profile->definitions, thread->name)),
                FACT("domain", title->domain), FACT("name", title->name));
 }
 
@@ -278,7 +282,8 @@ static void nvtx_print_json(FILE *out, const struct mp_trace *trace,
     struct json_writer json;
 
     json_open_document(&json, out, 5);
-    json_head(&json, trace, &result->quality, &result->definitions, range, result->capture_ranges);
+    json_head(&json, trace, &result->quality, &result->profile->definitions, range,
+              ranges_count(&result->profile->ranges));
     JSON_FACTS(&json, FACT("unfinished", result->unfinished), FACT("cut", result->cut),
                FACT("no_calls", result->no_calls));
     json_key_array(&json, "nvtx_ranges");
@@ -301,7 +306,7 @@ void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
         nvtx_print_json(out->file, trace, result, range);
         return;
     }
-    print_head(out, trace, &result->quality, range, result->capture_ranges);
+    print_head(out, trace, &result->quality, range, ranges_count(&result->profile->ranges));
     if (report_has_titles(out)) {
         print_nvtx_result(out, trace, result);
         print_captured(out, trace, result);

@@ -92,7 +92,6 @@ enum mp_status summary_build(struct mp_trace *trace, const struct summary_option
 void summary_free(struct summary *summary);
 
 /* The other public parts of this family. */
-#include "reports/summary/contents.h"
 #include "reports/summary/unified.h"
 
 #endif

@@ -19,7 +19,7 @@ void load_with(struct layers_options options)
 {
     options.style = NAMES_READABLE;
     scene_load();
-    assert_int_equal(layers_build(scene.trace, &options, &result, NULL), MP_OK);
+    assert_int_equal(layers_build(scene.deps.profile, &options, &result, NULL), MP_OK);
 }
 
 void layers_load(void)
@@ -31,7 +31,7 @@ void load_again(struct layers_options options)
 {
     layers_free(&result);
     options.style = NAMES_READABLE;
-    assert_int_equal(layers_build(scene.trace, &options, &result, NULL), MP_OK);
+    assert_int_equal(layers_build(scene.deps.profile, &options, &result, NULL), MP_OK);
 }
 
 void layers_done(void)

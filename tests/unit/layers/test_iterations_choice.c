@@ -204,8 +204,8 @@ static void ranges_inside_of_others_count(void **state)
     done();
 }
 
-/* A trace that is damaged, or two that were put together, may give the string another text behind
- * the ranges. */
+/* A trace that is damaged, or two that were put together, may give the string another text after
+ * the ranges: then all of them have it. */
 static void a_name_that_means_another_text_later(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void a_name_that_means_another_text_later(void **state)
                      &(struct mp_row_string){put_string("step"), {"another", strlen("another")}});
     load(ITERATIONS_AUTO, NULL, 0);
     assert_int_equal(found.way, ITERATIONS_NVTX);
-    assert_string_equal(found.name, "step");
+    assert_string_equal(found.name, "another");
     assert_int_equal(found.count, 10);
     assert_int_equal(found.outside, 0);
     done();

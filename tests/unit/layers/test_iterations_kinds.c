@@ -262,7 +262,7 @@ static void the_phase_that_takes_most_time(void **state)
     put_range(2, 89990, 93001, 0, 0);
     load(ITERATIONS_AUTO, NULL, 0);
     assert_int_equal(found.count, 60);
-    first = dense_at(&scene.deps.ranges.items, 0);
+    first = dense_at(&scene.deps.profile->ranges.items, 0);
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         first->goes_on = goes_on;
         memset(in, 2, sizeof in);

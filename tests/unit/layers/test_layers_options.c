@@ -41,7 +41,7 @@ static void only_work_inside_an_iteration_counts(void **state)
     assert_true(layers_percent(&result, layer_called("outer>it>conv")->total->device) == 100);
     layers_free(&result);
     options.iteration = "that";
-    assert_int_equal(layers_build(scene.trace, &options, &result, &error), MP_ERR_ARGUMENT);
+    assert_int_equal(layers_build(scene.deps.profile, &options, &result, &error), MP_ERR_ARGUMENT);
     assert_string_equal(error.text, "no NVTX range is called 'that'; there are for example "
                                     "'outer', 'it', 'conv'");
     layers_done();
@@ -108,7 +108,7 @@ static void a_capture_range_has_what_was_launched_in_it(void **state)
     load_with((struct layers_options){.range = 1});
     assert_string_equal(said(), "it 5/5 x1");
     assert_int_equal(result.layers[0].instances, 2); /* one with work, one begun in it */
-    assert_int_equal(result.capture_ranges, 1);
+    assert_int_equal(ranges_count(&result.profile->ranges), 1);
     layers_done();
 }
 
@@ -130,7 +130,7 @@ static void numbers_at_the_end_are_folded_if_asked_for(void **state)
     assert_string_equal(said(), "it * 2/2 x2");
     layers_free(&result);
     options.iteration = NULL;
-    assert_int_equal(layers_build(scene.trace, &options, &result, NULL), MP_OK);
+    assert_int_equal(layers_build(scene.deps.profile, &options, &result, NULL), MP_OK);
     assert_string_equal(said(), "it * 2/2 x2, it[*] 1/1 x1, it *[*] 1/1 x1, * 1/1 x1");
     layers_done();
 }
@@ -343,9 +343,9 @@ static void without_calls_too(void **state)
     assert_true(result.by_position && result.has_ranges && result.no_calls);
     assert_int_equal(result.positions.count, 3);
     layers_free(&result);
-    assert_int_equal(
-        layers_build(scene.trace, &(struct layers_options){.iteration = "it"}, &result, &error),
-        MP_ERR_ARGUMENT);
+    assert_int_equal(layers_build(scene.deps.profile, &(struct layers_options){.iteration = "it"},
+                                  &result, &error),
+                     MP_ERR_ARGUMENT);
     assert_string_equal(error.text, "no API calls in the trace: what was launched in 'it' is not "
                                     "known");
     layers_done();

@@ -172,7 +172,7 @@ static void forged_nodes_are_passed_over(void **state)
 static void load_with(struct nvtx_options options)
 {
     scene_load();
-    assert_int_equal(nvtx_result_build(scene.trace, &options, &result, NULL), MP_OK);
+    assert_int_equal(nvtx_result_build(scene.deps.profile, &options, &result, NULL), MP_OK);
 }
 
 static void load(void)

@@ -100,7 +100,7 @@ static enum mp_status build_nvtx(struct mp_error *error)
 {
     struct nvtx_options options = {.range = 1, .style = NAMES_NVPROF, .all_calls = true};
     struct nvtx_result result;
-    enum mp_status status = nvtx_result_build(scene.trace, &options, &result, error);
+    enum mp_status status = nvtx_result_build(scene.deps.profile, &options, &result, error);
 
     if (status)
         assert_null(result.ranges);
@@ -111,7 +111,7 @@ static enum mp_status build_nvtx(struct mp_error *error)
 static enum mp_status build_layers_with(struct layers_options options, struct mp_error *error)
 {
     struct layers_result result;
-    enum mp_status status = layers_build(scene.trace, &options, &result, error);
+    enum mp_status status = layers_build(scene.deps.profile, &options, &result, error);
 
     if (status)
         assert_null(result.layers);

@@ -22,8 +22,9 @@ static struct nvtx_ranges ranges;
 static void load(const char *name)
 {
     scene_load();
-    assert_int_equal(nvtx_ranges_load(&ranges, scene.trace, &scene.deps.definitions, name, NULL),
-                     MP_OK);
+    assert_int_equal(
+        nvtx_ranges_load(&ranges, scene.trace, &scene.deps.profile->definitions, name, NULL),
+        MP_OK);
 }
 
 static void done(void)

@@ -32,9 +32,8 @@ void advise_by(enum iterations_way way, const char *name)
 
     scene_load();
     assert_int_equal(iterations_study(&scene.deps, scene.trace, &options, &study, &error), MP_OK);
-    assert_int_equal(
-        advise_build(&(struct advise_input){&scene.deps, scene.trace, &study}, &advice, &error),
-        MP_OK);
+    assert_int_equal(advise_build(&(struct advise_input){&scene.deps, &study}, &advice, &error),
+                     MP_OK);
     for (size_t i = 0; i < advice.count; i++) {
         assert_true(i == 0 || stands_before(&advice.findings[i - 1], &advice.findings[i]));
         assert_true(advice.findings[i].confidence > 0 && advice.findings[i].confidence <= 1);

@@ -58,7 +58,7 @@ static struct advice advice;
 
 static enum mp_status advise(struct mp_error *error)
 {
-    return advise_build(&(struct advise_input){&scene.deps, scene.trace, &study}, &advice, error);
+    return advise_build(&(struct advise_input){&scene.deps, &study}, &advice, error);
 }
 
 static void every_allocation_can_fail(void **state)

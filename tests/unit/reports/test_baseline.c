@@ -21,7 +21,7 @@ static void put_step(uint64_t name, bool recorded, uint64_t ns)
 static void build(void)
 {
     scene_load();
-    assert_int_equal(baseline_build(scene.trace, &baseline, NULL), MP_OK);
+    assert_int_equal(baseline_build(scene.deps.profile, &baseline, NULL), MP_OK);
 }
 
 static void end(void)

@@ -26,7 +26,7 @@ static struct nvtx_result result;
 static void load_with(struct nvtx_options options)
 {
     scene_load();
-    assert_int_equal(nvtx_result_build(scene.trace, &options, &result, NULL), MP_OK);
+    assert_int_equal(nvtx_result_build(scene.deps.profile, &options, &result, NULL), MP_OK);
 }
 
 static void load(void)
@@ -186,7 +186,7 @@ static void calls_that_launch_nothing_count_on_request(void **state)
     load();
     assert_string_equal(inside(0), "a 1x10 | cudaLaunchKernel 1x5");
     nvtx_result_free(&result);
-    assert_int_equal(nvtx_result_build(scene.trace, &all, &result, NULL), MP_OK);
+    assert_int_equal(nvtx_result_build(scene.deps.profile, &all, &result, NULL), MP_OK);
     assert_string_equal(inside(0), "a 1x10 | cudaDeviceSynchronize 1x25, cudaLaunchKernel 1x5");
     done();
 }
@@ -344,7 +344,7 @@ static void a_capture_range_holds_what_begins_in_it(void **state)
     load_with((struct nvtx_options){.range = 1});
     expect_range(0, "it", 1, 10);
     assert_string_equal(inside(0), "a 1x10 | cudaLaunchKernel 1x5");
-    assert_int_equal(result.capture_ranges, 2);
+    assert_int_equal(ranges_count(&result.profile->ranges), 2);
     done();
 }
 
@@ -357,7 +357,8 @@ static void a_capture_range_that_does_not_exist_is_an_error(void **state)
     scene_begin();
     put_nvtx_range("it", 10, 20);
     scene_load();
-    assert_int_equal(nvtx_result_build(scene.trace, &options, &result, &error), MP_ERR_ARGUMENT);
+    assert_int_equal(nvtx_result_build(scene.deps.profile, &options, &result, &error),
+                     MP_ERR_ARGUMENT);
     assert_string_equal(error.text, "there is no capture range 3; the trace has 0");
     scene_end(UNSOUND);
 }
@@ -519,6 +520,7 @@ static struct mp_damage damage_of(int fd, const struct mp_chunk *chunks, size_t 
     const struct nvtx_options options = {.style = NAMES_READABLE};
     struct mp_damage damage;
     struct mp_trace *trace;
+    struct profile profile;
     size_t size;
     uint8_t *bytes = fixture_file_bytes(fd, &size);
     int damaged = fixture_file(bytes, size);
@@ -530,9 +532,11 @@ static struct mp_damage damage_of(int fd, const struct mp_chunk *chunks, size_t 
         assert_int_equal(pwrite(damaged, &bytes[last], 1, (off_t)last), 1);
     }
     assert_int_equal(mp_trace_open(fixture_path(damaged), &trace, NULL), MP_OK);
-    assert_int_equal(nvtx_result_build(trace, &options, &result, NULL), MP_OK);
+    assert_int_equal(profile_load(&profile, trace, DEFINITIONS_USUAL, NULL), MP_OK);
+    assert_int_equal(nvtx_result_build(&profile, &options, &result, NULL), MP_OK);
     damage = result.quality.damage;
     nvtx_result_free(&result);
+    profile_free(&profile);
     mp_trace_close(trace);
     close(damaged);
     free(bytes);

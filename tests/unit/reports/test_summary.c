@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "profile/common/tally.h"
-#include "reports/summary/contents.h"
+#include "profile/profile.h"
 #include "reports/summary/summary.h"
 #include "tools/known_trace.h"
 #include "unit/trace_fixture.h"
@@ -383,23 +383,22 @@ static void ids_beyond_reason_are_counted_not_stored(void **state)
     tallies_free(&tallies);
 }
 
-static void contents_count_records_without_the_collectors_notes(void **state)
+static void profile_counts_records_without_the_collectors_notes(void **state)
 {
     struct known_options how = {.dropped = 12};
     struct mp_trace *trace = open_known(&how);
-    struct contents contents;
+    struct profile profile;
 
     (void)state;
-    assert_int_equal(contents_build(trace, &contents, NULL), MP_OK);
-    assert_int_equal(contents.records,
-                     4 + 3 + 1 + 1 + 6); /* kernels, copies, sets, graphs, calls */
-    assert_int_equal(contents.first_time, 1001000);
-    assert_int_equal(contents.last_time, 3450000);
-    assert_int_equal(contents.bytes, mp_trace_bytes(trace));
-    assert_int_equal(contents.bytes, contents.total.bytes + contents.other_bytes);
-    assert_int_equal(contents.quality.dropped, 12);
-    assert_int_equal(ranges_count(&contents.ranges), 2);
-    contents_free(&contents);
+    assert_int_equal(profile_load(&profile, trace, DEFINITIONS_ALL, NULL), MP_OK);
+    assert_int_equal(profile.records, 4 + 3 + 1 + 1 + 6); /* kernels, copies, sets, graphs, calls */
+    assert_int_equal(profile.first_time, 1001000);
+    assert_int_equal(profile.last_time, 3450000);
+    assert_int_equal(profile.bytes, mp_trace_bytes(trace));
+    assert_int_equal(profile.bytes, profile.total.bytes + profile.other_bytes);
+    assert_int_equal(profile.quality.dropped, 12);
+    assert_int_equal(ranges_count(&profile.ranges), 2);
+    profile_free(&profile);
     mp_trace_close(trace);
 }
 
@@ -420,7 +419,7 @@ int main(void)
         cmocka_unit_test(settings_say_what_was_asked_for),
         cmocka_unit_test(tallies_equal_a_sum_done_the_slow_way),
         cmocka_unit_test(ids_beyond_reason_are_counted_not_stored),
-        cmocka_unit_test(contents_count_records_without_the_collectors_notes),
+        cmocka_unit_test(profile_counts_records_without_the_collectors_notes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static void load(uint64_t max, uint64_t range)
 
     scene_load();
     if (range)
-        options.range = ranges_find(&scene.deps.ranges, range);
+        options.range = ranges_find(&scene.deps.profile->ranges, range);
     assert_int_equal(timeline_build(&line, scene.trace, &scene.deps, &options, &error), MP_OK);
 }
 
