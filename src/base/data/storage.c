@@ -37,6 +37,19 @@ enum mp_status mp_reserve(void **items, size_t count, size_t *capacity, size_t i
     return MP_OK;
 }
 
+bool mp_double(void *items, uint32_t *capacity, size_t item_bytes)
+{
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    uint8_t *grown = realloc(*(void **)items, more * item_bytes);
+
+    if (!grown)
+        return false;
+    memset(grown + *capacity * item_bytes, 0, (more - *capacity) * item_bytes);
+    *(void **)items = grown;
+    *capacity = more;
+    return true;
+}
+
 /* ---- Bytes ---- */
 
 #define FIRST_CAPACITY 256u

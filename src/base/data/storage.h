@@ -40,6 +40,11 @@ __attribute__((warn_unused_result)) static inline bool mp_size_with_array(size_t
  * `count` of them; the array may move. MP_ERR_MEMORY leaves it unchanged. */
 enum mp_status mp_reserve(void **items, size_t count, size_t *capacity, size_t item_bytes);
 
+/* Doubles the array of `*capacity` items to which `items`, a pointer to a pointer, leads (from
+ * malloc, or NULL), from 16 items on. The new ones are zero. False without memory: then nothing has
+ * changed. */
+bool mp_double(void *items, uint32_t *capacity, size_t item_bytes);
+
 /* ---- Bytes ----
  *
  * A growable run of bytes with a sticky status: append as often as needed, check the status once.
