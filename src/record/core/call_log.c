@@ -16,10 +16,7 @@
 
 #include "base/poison.h"
 
-/* ---- How the kernel divided the time between calls ----
- *
- * Asks the kernel how long the calling thread has been running and ready.
- */
+/* ---- How the kernel divided the time between calls ---- */
 
 #define STAT_BYTES 80 /* three numbers */
 
@@ -127,11 +124,7 @@ void host_time_leave(struct host_time *time, uint64_t now)
         ask(time, now, now >= time->asked + HOST_TIME_LONG);
 }
 
-/* ---- Logs ----
- *
- * Logs that carry entries from each thread's callbacks to the writer. One thread fills a log and
- * the writer empties it, so neither waits.
- */
+/* ---- Logs: one thread fills a log and the writer empties it, so neither waits ---- */
 
 static void thread_ended(void *log)
 {

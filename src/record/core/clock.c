@@ -35,6 +35,18 @@ struct timespec mp_monotonic_in(uint64_t ns)
                              .tv_nsec = (long)(then % 1000000000u)};
 }
 
+bool mp_monotonic_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    bool made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(condition, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return made;
+}
+
 /* The software GPU's clock, also where a plug-in has loaded the software GPU for itself; NULL with
  * a real driver. */
 static void *find_virtual(void)

@@ -10,6 +10,7 @@
 #ifndef MP_RECORD_CORE_CLOCK_H
 #define MP_RECORD_CORE_CLOCK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -25,6 +26,9 @@ int64_t mp_monotonic_ms(void);
 
 /* CLOCK_MONOTONIC in `ns` nanoseconds, for waits until then. */
 struct timespec mp_monotonic_in(uint64_t ns);
+
+/* Initialises a condition whose waits end by CLOCK_MONOTONIC. False without memory. */
+bool mp_monotonic_condition(pthread_cond_t *condition);
 
 /* Whether the clock is not that of the machine. */
 bool mp_clock_is_virtual(void);

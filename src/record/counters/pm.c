@@ -98,7 +98,16 @@ static bool pm_near(const struct profiler_chip_info *chip, const char *name,
     return *near;
 }
 
-/* ---- The choice ---- */
+/* ---- Which of the requested counters CUPTI can count in one pass ---- */
+
+/* What is chosen: names for CUPTI, and the image that they make. */
+struct pm_choice {
+    const char *names[SAMPLES_MAX_COUNTERS]; /* point into the set, or static */
+    size_t count;
+    void *host; /* CUPTI's, with all of the names */
+    uint8_t *config;
+    size_t config_bytes;
+};
 
 /* The nth name that CUPTI may know the request by; NULL: no more. */
 static const char *name_of(const struct requested_counter *request, size_t nth)
@@ -109,7 +118,7 @@ static const char *name_of(const struct requested_counter *request, size_t nth)
     return source ? source->expression : NULL;
 }
 
-void pm_choice_close(struct pm_choice *choice, const struct profiler_api *api)
+static void pm_choice_close(struct pm_choice *choice, const struct profiler_api *api)
 {
     profiler_host_close(api, &choice->host);
     free(choice->config);
@@ -216,8 +225,11 @@ static void take_what_fits(struct pm_choice *choice, const struct profiler_chip_
     }
 }
 
-enum mp_status pm_choose(struct pm_choice *choice, const struct profiler_chip_info *chip,
-                         struct sample_plan *plan, struct sample_set *set, struct mp_error *error)
+/* Adds to `set`, which is empty, what fits. MP_ERR_UNSUPPORTED, MP_ERR_MEMORY. The choice is empty
+ * when nothing does. */
+static enum mp_status pm_choose(struct pm_choice *choice, const struct profiler_chip_info *chip,
+                                struct sample_plan *plan, struct sample_set *set,
+                                struct mp_error *error)
 {
     *choice = (struct pm_choice){.count = 0};
     if (take_all(choice, chip, plan, set))

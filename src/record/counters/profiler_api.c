@@ -124,10 +124,7 @@ enum mp_status profiler_device_check(const struct profiler_api *api, CUdevice de
     return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI cannot profile this GPU");
 }
 
-/* ---- Evaluation on the host ----
- *
- * CUPTI's host objects: opened for a chip, given names, turned into a configuration image.
- */
+/* ---- CUPTI's host objects, which evaluate ---- */
 
 CUptiResult profiler_host_open(const struct profiler_chip_info *chip, void **host)
 {

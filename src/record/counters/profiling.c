@@ -178,10 +178,7 @@ static enum mp_status session_read(const struct profiling_session *session, doub
     return MP_OK;
 }
 
-/* ---- The profiler lock ----
- *
- * A robust mutex: the kernel marks it when its owner ends, and the next owner learns of it.
- */
+/* ---- The profiler lock: a robust mutex, whose next owner learns if a thread ended with it ---- */
 
 static void profiler_lock_open(struct profiler_lock *lock)
 {

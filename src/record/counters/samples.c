@@ -137,10 +137,7 @@ void samples_restart(struct sample_store *store)
     store->ids = 0;
 }
 
-/* ---- Requested counters ----
- *
- * Reads the names of MINIPROF_SAMPLE: words for groups, names of the table, CUPTI's own names.
- */
+/* ---- Requested counters ---- */
 
 static void request_one(struct requested_counters *requested, const char *name,
                         const struct sampled_entry *entry)

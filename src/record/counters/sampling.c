@@ -253,15 +253,11 @@ void sampling_open(struct sampling *sampling, struct gpu *gpu)
 {
     bool query = gpu->core.config.query == MP_QUERY_SAMPLING;
     static struct mp_sample choice; /* of 4 KB: not on the stack */
-    pthread_condattr_t attributes;
 
     sampling->gpu = gpu;
     samples_open(&sampling->store);
     pthread_mutex_init(&sampling->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&sampling->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mp_monotonic_condition(&sampling->changed);
     if (!query && !*gpu->core.config.sample)
         return;
     if (!query && *gpu->core.config.metrics) {
@@ -408,15 +404,10 @@ void sampling_note_context(struct sampling *sampling, CUcontext context)
 /* Contexts that were there before CUPTI reported them. */
 static void note_contexts(struct sampling *sampling)
 {
-    struct context_list *contexts = &sampling->gpu->cuda.contexts;
     CUcontext items[MAX_CONTEXTS_HELD];
-    uint32_t count, i;
+    uint32_t count = contexts_copy(&sampling->gpu->cuda.contexts, items);
 
-    pthread_mutex_lock(&contexts->lock);
-    count = contexts->count;
-    memcpy(items, contexts->items, sizeof(items));
-    pthread_mutex_unlock(&contexts->lock);
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         sampling_note_context(sampling, items[i]);
 }
 

@@ -76,6 +76,15 @@ uint32_t contexts_count(struct context_list *contexts)
     return count;
 }
 
+uint32_t contexts_copy(struct context_list *contexts, CUcontext items[MAX_CONTEXTS_HELD])
+{
+    pthread_mutex_lock(&contexts->lock);
+    uint32_t count = contexts->count;
+    memcpy(items, contexts->items, sizeof(contexts->items));
+    pthread_mutex_unlock(&contexts->lock);
+    return count;
+}
+
 /* ---- Captures ---- */
 
 static bool is_captured(const struct cuda_state *cuda)
@@ -253,7 +262,8 @@ CUevent contexts_watch_current(struct gpu *gpu, CUcontext *context)
     return event;
 }
 
-bool contexts_watched_is_idle(struct gpu *gpu, CUcontext context, CUevent event)
+/* Whether the event is complete, or will never be; then it is destroyed. Without waiting. */
+static bool watched_is_idle(struct gpu *gpu, CUcontext context, CUevent event)
 {
     const struct driver_api *driver = &gpu->driver;
     struct before_calls calls = begin_own_calls(gpu);
@@ -279,10 +289,7 @@ bool contexts_current_becomes_idle(struct gpu *gpu, uint64_t limit)
     return context && contexts_become_idle(gpu, &context, 1, limit);
 }
 
-/* ---- Work from before ----
- *
- * One event, from the begin of a range to the first end at which it is complete.
- */
+/* ---- Work from before: one event, kept until a range ends after it ---- */
 
 /* If the context was destroyed meanwhile, its event was too. */
 static void keep(struct earlier_work *earlier, CUcontext context, CUevent event)
@@ -323,7 +330,7 @@ void earlier_end(struct gpu *gpu)
     CUcontext context;
     CUevent event = take(&gpu->cuda.earlier, &context);
 
-    if (!event || contexts_watched_is_idle(gpu, context, event))
+    if (!event || watched_is_idle(gpu, context, event))
         return;
     keep(&gpu->cuda.earlier, context, event);
     work_put(&gpu->core.work, &(struct work){.kind = WORK_EARLIER, .time = mp_clock_now()});

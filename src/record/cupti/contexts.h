@@ -38,6 +38,9 @@ void contexts_hold(struct gpu *gpu, CUcontext context);
 /* How many there are. */
 uint32_t contexts_count(struct context_list *contexts);
 
+/* Copies them; how many there are. */
+uint32_t contexts_copy(struct context_list *contexts, CUcontext items[MAX_CONTEXTS_HELD]);
+
 /* Forgets all of them. Any thread. */
 void contexts_forget_all(struct context_list *contexts);
 
@@ -72,12 +75,9 @@ bool contexts_become_idle(struct gpu *gpu, const CUcontext *items, uint32_t coun
 bool contexts_current_becomes_idle(struct gpu *gpu, uint64_t limit);
 
 /* An event that completes with all work given to the current context so far, and that context.
- * NULL where contexts_become_idle cannot tell. The caller owns the event until
- * contexts_watched_is_idle returns true or the context is destroyed. */
+ * NULL where contexts_become_idle cannot tell. The caller owns the event until it
+ * or the context is destroyed. */
 CUevent contexts_watch_current(struct gpu *gpu, CUcontext *context);
-
-/* Whether the event is complete, or will never be; then it is destroyed. Without waiting. */
-bool contexts_watched_is_idle(struct gpu *gpu, CUcontext context, CUevent event);
 
 /* ---- Work from before ----
  *

@@ -296,10 +296,7 @@ const char *cupti_result_text(const struct cupti_api *cupti, CUptiResult result)
     return text ? text : "unknown error";
 }
 
-/* ---- Known faults ----
- *
- * Which known faults the loaded CUPTI has, from the table quirks.def.
- */
+/* ---- Known faults ---- */
 
 enum quirk_answer { VERSION, ALWAYS, TOLD };
 

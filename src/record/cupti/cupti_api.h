@@ -131,10 +131,7 @@ static inline uint32_t cupti_call_result(const CUpti_CallbackData *data)
 /* CUPTI's words for a result, never NULL. */
 const char *cupti_result_text(const struct cupti_api *cupti, CUptiResult result);
 
-/* ---- Known faults ----
- *
- * Which of CUPTI's known faults the loaded version has (quirks.def).
- */
+/* ---- Which of CUPTI's known faults the loaded version has (quirks.def) ---- */
 
 enum quirk {
 #define QUIRK(name, first, fixed, answer, what, done, source) QUIRK_##name,

@@ -15,10 +15,7 @@
 
 #include "base/poison.h"
 
-/* ---- The flusher ----
- *
- * How it is asked, woken, awaited and stopped. process/flusher_thread.c is the thread.
- */
+/* ---- The flusher: how it is asked, woken, awaited and stopped ---- */
 
 void flusher_rest(struct flusher *flusher, uint32_t seen, const struct timespec *limit)
 {

@@ -10,10 +10,7 @@
 
 #include "base/poison.h"
 
-/* ---- Launches and their records ----
- *
- * Compares launches with the records of kernels, id by id, in a window that moves on.
- */
+/* ---- Launches and their records, id by id, in a window that moves on ---- */
 
 enum { LAUNCHED = 1, WORKED = 2 };
 

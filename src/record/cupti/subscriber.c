@@ -141,10 +141,7 @@ void client_find(struct client *client)
         client->habit = CLIENT_UNKNOWN;
 }
 
-/* ---- Launches that may overlap ----
- *
- * Notes the kernel launches that may overlap their predecessor, by the attributes of their calls.
- */
+/* ---- Launches that may overlap their predecessor, by the attributes of their calls ---- */
 
 static bool is_overlapping(const CUlaunchConfig *config)
 {

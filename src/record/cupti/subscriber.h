@@ -19,10 +19,7 @@
 
 #include "base/status.h"
 
-/* ---- The other client ----
- *
- * The other CUPTI client: its name for messages, and what is known of how it uses CUPTI.
- */
+/* ---- The other CUPTI client: its name for messages, and how it uses CUPTI ---- */
 
 #define CLIENT_NAME_BYTES 256
 

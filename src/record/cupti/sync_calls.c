@@ -14,10 +14,7 @@
 
 #include "base/poison.h"
 
-/* ---- Host functions ----
- *
- * Connects the recorder with the preloaded library, and takes what that tells of host functions.
- */
+/* ---- Host functions, which the preloaded library reports ---- */
 
 void host_functions_open(struct gpu *gpu)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/storage.h"
 #include "base/log.h"
 
 #include "base/poison.h"
@@ -130,20 +131,6 @@ static void drop_gone(struct edge_store *store)
             drop(store, i);
 }
 
-static bool grow(struct edge_store *store)
-{
-    uint32_t capacity = store->capacity ? store->capacity * 2 : 64;
-
-    if (store->count < store->capacity)
-        return true;
-    void *graphs = realloc(store->graphs, capacity * sizeof(struct graph_edges *));
-    if (!graphs)
-        return false;
-    store->graphs = graphs;
-    store->capacity = capacity;
-    return true;
-}
-
 /* Drops the graph's edges and nodes and counts them; the graph itself stays. */
 static struct graph_edges *shrink(struct graph_edges *edges)
 {
@@ -168,7 +155,9 @@ static void hold(struct edge_store *store, struct graph_edges *edges)
         edges = shrink(edges);
         say_loss(store);
     }
-    if (store->count == EDGES_MAX_GRAPHS || !grow(store) ||
+    if (store->count == EDGES_MAX_GRAPHS ||
+        (store->count == store->capacity &&
+         !mp_double(&store->graphs, &store->capacity, sizeof(*store->graphs))) ||
         mp_map_put(&store->index, edges->number, store->count) != MP_OK) {
         lose(store, edges);
         return;

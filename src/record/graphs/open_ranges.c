@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/storage.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
@@ -17,24 +18,11 @@ struct early_end {
     uint64_t time;
 };
 
-bool open_ranges_grow(void *items, uint32_t *capacity, size_t bytes)
-{
-    uint32_t more = *capacity ? *capacity * 2 : 16;
-    unsigned char *grown = realloc(*(void **)items, more * bytes);
-
-    if (!grown)
-        return false;
-    memset(grown + *capacity * bytes, 0, (more - *capacity) * bytes);
-    *(void **)items = grown;
-    *capacity = more;
-    return true;
-}
-
 static struct open_thread *add_thread(struct open_ranges *ranges, uint32_t tid)
 {
     if (ranges->thread_count == OPEN_MAX_THREADS ||
         (ranges->thread_count == ranges->thread_capacity &&
-         !open_ranges_grow(&ranges->threads, &ranges->thread_capacity, sizeof(*ranges->threads))) ||
+         !mp_double(&ranges->threads, &ranges->thread_capacity, sizeof(*ranges->threads))) ||
         mp_map_put(&ranges->thread_index, tid, ranges->thread_count) != MP_OK)
         return NULL;
     struct open_thread *thread = &ranges->threads[ranges->thread_count++];
@@ -80,7 +68,7 @@ static bool open_ranges_make_room(struct open_ranges *ranges, struct open_thread
 {
     if (thread->count == OPEN_MAX ||
         (thread->count == thread->capacity &&
-         !open_ranges_grow(&thread->open, &thread->capacity, sizeof(thread->open[0]))))
+         !mp_double(&thread->open, &thread->capacity, sizeof(thread->open[0]))))
         return false;
     struct open_range *next = &thread->open[thread->count];
     if (bytes <= next->room)

@@ -70,9 +70,6 @@ struct open_ranges {
     bool missed; /* events of a thread without room were dropped: a new thread may be that one */
 };
 
-/* Doubles the array, with the new items zeroed; false when memory is out. */
-bool open_ranges_grow(void *items, uint32_t *capacity, size_t bytes);
-
 void open_ranges_free(struct open_ranges *ranges);
 
 /* The thread has ended, and with it what it has pushed. */

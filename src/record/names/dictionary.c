@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
+#include "base/data/storage.h"
 #include "record/core/thread.h"
 
 #include "base/poison.h"
@@ -68,16 +69,6 @@ struct kept_definitions {
     uint32_t device_count, context_count, stream_count;
 };
 
-static struct kept_definitions *kept_definitions_new(void)
-{
-    return calloc(1, sizeof(struct kept_definitions));
-}
-
-static void kept_definitions_free(struct kept_definitions *definitions)
-{
-    free(definitions);
-}
-
 static void append_device(struct dictionary *dictionary, const struct device_fact *device)
 {
     struct mp_row_device row = device->row;
@@ -86,9 +77,10 @@ static void append_device(struct dictionary *dictionary, const struct device_fac
     mp_append_device(dictionary->writer, &row);
 }
 
-static void kept_definitions_append_all(struct kept_definitions *definitions,
-                                        struct dictionary *dictionary)
+static void append_kept_definitions(struct dictionary *dictionary)
 {
+    const struct kept_definitions *definitions = dictionary->definitions;
+
     for (uint32_t i = 0; i < definitions->device_count; i++)
         append_device(dictionary, &definitions->devices[i]);
     for (uint32_t i = 0; i < definitions->context_count; i++)
@@ -198,7 +190,7 @@ enum mp_status dictionary_open(struct dictionary *dictionary, struct mp_writer *
     memset(dictionary, 0, sizeof(*dictionary));
     dictionary->writer = writer;
     dictionary->api = api;
-    dictionary->definitions = kept_definitions_new();
+    dictionary->definitions = calloc(1, sizeof(*dictionary->definitions));
     return dictionary->definitions ? MP_OK : MP_ERR_MEMORY;
 }
 
@@ -213,7 +205,7 @@ void dictionary_close(struct dictionary *dictionary)
     mp_intern_free(&dictionary->shapes);
     mp_intern_free(&dictionary->streams);
     mp_intern_free(&dictionary->nodes);
-    kept_definitions_free(dictionary->definitions);
+    free(dictionary->definitions);
     memset(dictionary, 0, sizeof(*dictionary));
 }
 
@@ -231,7 +223,7 @@ void dictionary_restart(struct dictionary *dictionary)
     dictionary->thread_ids = 0;
     for (uint32_t i = 0; i < dictionary->thread_count; i++)
         dictionary->threads[i].id = 0;
-    kept_definitions_append_all(dictionary->definitions, dictionary);
+    append_kept_definitions(dictionary);
     if (dictionary->edges)
         edges_restart(dictionary->edges);
 }
@@ -281,25 +273,6 @@ static void define_shape(struct dictionary *dictionary, uint32_t id, const struc
                     });
 }
 
-/* Makes room to note what follows shape `id`; without memory nothing changes. */
-static void grow_followers(struct dictionary *dictionary, uint32_t id)
-{
-    uint32_t capacity = dictionary->follower_capacity ? dictionary->follower_capacity : 256;
-    uint32_t *followers;
-
-    while (capacity <= id)
-        capacity *= 2;
-    if (capacity == dictionary->follower_capacity)
-        return;
-    followers = realloc(dictionary->followers, capacity * sizeof(*followers));
-    if (!followers)
-        return;
-    memset(followers + dictionary->follower_capacity, 0,
-           (capacity - dictionary->follower_capacity) * sizeof(*followers));
-    dictionary->followers = followers;
-    dictionary->follower_capacity = capacity;
-}
-
 /* Kernels come in sequences that repeat. So this first tries the shape that followed the last one
  * the time before, which saves hashing the key. */
 static uint32_t find_shape(struct dictionary *dictionary, const struct shape_key *key)
@@ -314,10 +287,12 @@ static uint32_t find_shape(struct dictionary *dictionary, const struct shape_key
     if (known && !memcmp(known, key, sizeof(*key)))
         return *guess;
     uint32_t id = dictionary_intern(dictionary, &dictionary->shapes, key, sizeof(*key), &is_new);
-    if (is_new) {
+    if (is_new)
         define_shape(dictionary, id, key);
-        grow_followers(dictionary, id);
-    }
+    while (is_new && dictionary->follower_capacity <= id &&
+           mp_double(&dictionary->followers, &dictionary->follower_capacity,
+                     sizeof(*dictionary->followers)))
+        continue;
     if (last < dictionary->follower_capacity)
         dictionary->followers[last] = id;
     return id;
@@ -386,27 +361,19 @@ uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t
 static struct thread_fact *find_thread(struct dictionary *dictionary, uint32_t tid)
 {
     uint32_t index = mp_map_get(&dictionary->thread_index, tid);
-    uint32_t capacity = dictionary->thread_capacity;
-    struct thread_fact *threads = dictionary->threads;
 
     if (index != MP_MAP_ABSENT)
-        return &threads[index];
+        return &dictionary->threads[index];
     index = dictionary->thread_count;
-    if (index >= MAX_THREADS)
+    if (index >= MAX_THREADS ||
+        (index == dictionary->thread_capacity &&
+         !mp_double(&dictionary->threads, &dictionary->thread_capacity,
+                    sizeof(*dictionary->threads))) ||
+        mp_map_put(&dictionary->thread_index, tid, index) != MP_OK)
         return NULL;
-    if (index == capacity) {
-        capacity = capacity ? capacity * 2 : 64;
-        threads = realloc(threads, capacity * sizeof(*threads));
-        if (!threads)
-            return NULL;
-        dictionary->threads = threads;
-        dictionary->thread_capacity = capacity;
-    }
-    if (mp_map_put(&dictionary->thread_index, tid, index) != MP_OK)
-        return NULL;
-    dictionary->thread_count++;
-    threads[index] = (struct thread_fact){.tid = tid};
-    return &threads[index];
+    struct thread_fact *thread = &dictionary->threads[dictionary->thread_count++];
+    *thread = (struct thread_fact){.tid = tid};
+    return thread;
 }
 
 /* Takes the name that the system has for a thread (prctl(2), PR_SET_NAME), which NVTX has given

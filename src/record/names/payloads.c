@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/storage.h"
 #include "record/names/dictionary.h"
 
 #include "base/poison.h"
@@ -74,22 +75,6 @@ static uint32_t schemas_of(const struct mp_nvtx_event *event,
     return count;
 }
 
-static bool make_room(struct payloads *payloads, uint32_t id)
-{
-    uint32_t capacity = payloads->capacity ? payloads->capacity * 2 : 64;
-    struct payload_schema *grown;
-
-    if (id <= payloads->capacity)
-        return true;
-    grown = realloc(payloads->items, capacity * sizeof(*grown));
-    if (!grown)
-        return false;
-    memset(grown + payloads->capacity, 0, (capacity - payloads->capacity) * sizeof(*grown));
-    payloads->items = grown;
-    payloads->capacity = capacity;
-    return true;
-}
-
 struct payload_mark payloads_mark(struct payloads *payloads, struct dictionary *dictionary,
                                   const struct mp_nvtx_event *event)
 {
@@ -101,7 +86,8 @@ struct payload_mark payloads_mark(struct payloads *payloads, struct dictionary *
     uint32_t id = mp_intern_find(&payloads->keys, schemas, count * sizeof(void *));
     if (!id && payloads->keys.count < PAYLOAD_SCHEMAS)
         id = mp_intern_add(&payloads->keys, schemas, count * sizeof(void *));
-    if (!id || !make_room(payloads, id)) {
+    if (!id || (id > payloads->capacity &&
+                !mp_double(&payloads->items, &payloads->capacity, sizeof(*payloads->items)))) {
         payloads->lost++;
         return (struct payload_mark){0, 0};
     }

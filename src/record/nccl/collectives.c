@@ -10,10 +10,7 @@
 
 #include "base/poison.h"
 
-/* ---- Ranges of NVTX ----
- *
- * What NVTX tells of NCCL: its ranges, and what their payloads say.
- */
+/* ---- Ranges of NVTX, and what their payloads say ---- */
 
 #define NO_FIELD UINT8_MAX
 
@@ -169,7 +166,8 @@ static void forget_ranges(struct collectives *collectives, struct op_thread *thr
     ops_finish_group(collectives, thread, 0);
 }
 
-void op_ranges_take(struct collectives *collectives, const struct mp_nvtx_event *event)
+/* A push, pop or mark of the domain NCCL. */
+static void op_ranges_take(struct collectives *collectives, const struct mp_nvtx_event *event)
 {
     struct op_thread *thread = ops_thread(collectives, event->tid);
 
@@ -427,7 +425,7 @@ static void take_begin(struct collectives *collectives, struct op_thread *thread
     }
 }
 
-void op_notes_take(struct collectives *collectives, const struct mp_nvtx_event *event)
+static void op_notes_take(struct collectives *collectives, const struct mp_nvtx_event *event)
 {
     struct op_thread *thread = ops_thread(collectives, event->tid);
     struct nccl_note note = {.kind = 0};

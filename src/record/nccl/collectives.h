@@ -173,14 +173,7 @@ struct op_thread *ops_thread(struct collectives *collectives, uint32_t tid);
 /* Gives the operation its number, if its communicator is known. */
 void ops_number(struct collectives *collectives, struct op *op);
 
-bool ops_is_p2p(const struct op *op);
 bool ops_has_root(const struct op *op);
-
-/* ranges.c: a push, pop or mark of the domain NCCL. */
-void op_ranges_take(struct collectives *collectives, const struct mp_nvtx_event *event);
-
-/* notes.c */
-void op_notes_take(struct collectives *collectives, const struct mp_nvtx_event *event);
 
 /* The communicator with this hash, or of this number of the plugin's: its position + 1; 0
  * without room. */

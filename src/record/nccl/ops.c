@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/storage.h"
 #include "record/names/capture.h"
 #include "record/names/dictionary.h"
 #include "record/nccl/collectives.h"
@@ -11,7 +12,7 @@
 
 /* ---- Communicators ----
  *
- * Communicators: by NCCL's hash, and by the plugin's number, which also tells ranks of one process
+ * They are known by NCCL's hash, and by the plugin's number, which also tells ranks of one process
  * apart. What becomes known later is defined again under the same number.
  */
 
@@ -171,10 +172,7 @@ uint32_t comms_learn(struct collectives *collectives, const struct comm_layout *
     return comm;
 }
 
-/* ---- Operations ----
- *
- * Pending operations: which thread has which, their numbers, and their rows when they are complete.
- */
+/* ---- Pending operations ---- */
 
 void collectives_close(struct collectives *collectives)
 {
@@ -215,7 +213,7 @@ struct op *ops_get(struct collectives *collectives, uint32_t number)
     return number ? &collectives->ops[number - 1] : NULL;
 }
 
-bool ops_is_p2p(const struct op *op)
+static bool ops_is_p2p(const struct op *op)
 {
     return strcmp(op->function, "Send") == 0 || strcmp(op->function, "Recv") == 0;
 }
@@ -243,22 +241,13 @@ _Static_assert(sizeof(struct counter_key) == 12, "no padding: compared as bytes"
 static uint64_t count_up(struct collectives *collectives, const struct counter_key *key)
 {
     uint32_t id = mp_intern_find(&collectives->counter_keys, key, sizeof(*key));
-    uint32_t capacity = collectives->counter_capacity ? collectives->counter_capacity * 2 : 64;
-    uint64_t *grown;
 
     if (!id && collectives->counter_keys.count < OPS_ORIGINS)
         id = mp_intern_add(&collectives->counter_keys, key, sizeof(*key));
-    if (!id)
+    if (!id || (id > collectives->counter_capacity &&
+                !mp_double(&collectives->counters, &collectives->counter_capacity,
+                           sizeof(*collectives->counters))))
         return 0;
-    if (id > collectives->counter_capacity) {
-        grown = realloc(collectives->counters, capacity * sizeof(*grown));
-        if (!grown)
-            return 0;
-        memset(grown + collectives->counter_capacity, 0,
-               (capacity - collectives->counter_capacity) * sizeof(*grown));
-        collectives->counters = grown;
-        collectives->counter_capacity = capacity;
-    }
     return ++collectives->counters[id - 1];
 }
 

@@ -65,7 +65,9 @@ static struct nvtx_chunk *chunk_fresh(struct nvtx_state *state)
     return &state->chunks[number];
 }
 
-struct nvtx_chunk *nvtx_chunk_take(struct nvtx_state *state)
+/* A free chunk, or NULL if all are in use. Any thread, lock-free. Never a system call; a page fault
+ * only if the writer has not mapped enough chunks in ahead. */
+static struct nvtx_chunk *chunk_take(struct nvtx_state *state)
 {
     struct nvtx_chunk *chunk = chunk_pop(state);
 
@@ -78,12 +80,8 @@ struct nvtx_chunk *nvtx_chunk_take(struct nvtx_state *state)
     return chunk;
 }
 
-void nvtx_chunk_free(struct nvtx_state *state, struct nvtx_chunk *chunk)
-{
-    chunk_push(state, chunk);
-}
-
-void nvtx_chunks_prepare(struct nvtx_state *state)
+/* Maps fresh chunks in until NVTX_READY_CHUNKS are free. Writer thread. */
+static void chunks_prepare(struct nvtx_state *state)
 {
     while (atomic_load_explicit(&state->ready, memory_order_relaxed) < NVTX_READY_CHUNKS) {
         struct nvtx_chunk *chunk = chunk_fresh(state);
@@ -119,7 +117,7 @@ bool nvtx_chunks_create(struct nvtx_state *state)
     (void)madvise(memory, mapped_bytes, MADV_NOHUGEPAGE);
     state->chunks = (struct nvtx_chunk *)(void *)memory;
     state->threads = (struct nvtx_thread *)(void *)(memory + chunk_bytes);
-    nvtx_chunks_prepare(state);
+    chunks_prepare(state);
     return true;
 }
 
@@ -199,7 +197,8 @@ static struct nvtx_thread *grave(void)
     return grave;
 }
 
-struct nvtx_thread *nvtx_thread_attach(void)
+/* Finds or makes the record of the calling thread; NULL if there are too many threads. */
+static struct nvtx_thread *thread_attach(void)
 {
     struct nvtx_state *state = nvtx_state();
     struct nvtx_thread *thread = thread_claim(state);
@@ -267,7 +266,7 @@ static struct nvtx_thread *thread_enter(void)
     struct nvtx_thread *thread = *nvtx_self_slot();
 
     if (!thread) {
-        thread = nvtx_thread_attach();
+        thread = thread_attach();
         if (!thread)
             thread = grave();
     }
@@ -298,7 +297,7 @@ struct nvtx_thread *nvtx_enter_always(void)
 
 bool nvtx_thread_next_chunk(struct nvtx_thread *thread)
 {
-    struct nvtx_chunk *chunk = nvtx_chunk_take(nvtx_state());
+    struct nvtx_chunk *chunk = chunk_take(nvtx_state());
 
     if (!chunk) {
         nvtx_drop(thread);
@@ -437,14 +436,14 @@ static void chunk_advance(struct nvtx_state *state, struct nvtx_thread *thread)
     thread->read_position = 0;
     thread->read_chunks++;
     if (done)
-        nvtx_chunk_free(state, done);
+        chunk_push(state, done);
 }
 
 /* Frees the record of an ended thread, once it is drained, for another thread. */
 static void thread_recycle(struct nvtx_state *state, struct nvtx_thread *thread)
 {
     if (thread->read_chunk)
-        nvtx_chunk_free(state, thread->read_chunk);
+        chunk_push(state, thread->read_chunk);
     thread->read_chunk = NULL;
     thread->read_position = 0;
     thread->read_chunks = 0;
@@ -516,7 +515,7 @@ void nvtx_drain_at(const struct mp_nvtx_sink *sink, const struct nvtx_pair *pair
         return;
     for (uint32_t i = 0; i < count; i++)
         thread_drain(state, sink, &state->threads[i]);
-    nvtx_chunks_prepare(state);
+    chunks_prepare(state);
 }
 
 uint64_t mp_nvtx_inexact(void)

@@ -46,30 +46,19 @@ struct nvtx_detail {
 
 enum { NVTX_POP_BYTES = sizeof(struct nvtx_record) };
 
-/* thread.c: the pool of chunks. */
+/* ---- The pool of chunks ---- */
 
 /* Zero pages for all chunks and threads, some of them mapped in. */
 bool nvtx_chunks_create(struct nvtx_state *state) NVTX_HIDDEN;
-
-/* A free chunk, or NULL if all are in use. Any thread, lock-free. Never a system call; a page fault
- * only if the writer has not mapped enough chunks in ahead. */
-struct nvtx_chunk *nvtx_chunk_take(struct nvtx_state *state) NVTX_HIDDEN;
-void nvtx_chunk_free(struct nvtx_state *state, struct nvtx_chunk *chunk) NVTX_HIDDEN;
 
 /* Frees all chunks and thread records, as if nothing had been recorded. False if that fails. In a
  * forked child only. */
 bool nvtx_chunks_forget(struct nvtx_state *state) NVTX_HIDDEN;
 
-/* Maps fresh chunks in until NVTX_READY_CHUNKS are free. Writer thread. */
-void nvtx_chunks_prepare(struct nvtx_state *state) NVTX_HIDDEN;
-
-/* thread.c */
+/* ---- Threads ---- */
 
 /* The variable that points to the calling thread's record; NULL before its first call. */
 struct nvtx_thread **nvtx_self_slot(void) NVTX_HIDDEN;
-
-/* Finds or makes the record of the calling thread; NULL if there are too many threads. */
-struct nvtx_thread *nvtx_thread_attach(void) NVTX_HIDDEN;
 
 /* Destructor of nvtx_state.ending. */
 void nvtx_thread_end(void *thread) NVTX_HIDDEN;

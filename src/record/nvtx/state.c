@@ -13,11 +13,10 @@ struct nvtx_state nvtx_state_storage = {
     .switching = PTHREAD_MUTEX_INITIALIZER,
 };
 
-/* ---- Text ----
+/* ---- Messages ----
  *
- * Measures, clips and copies the messages of NVTX calls. On Linux wchar_t holds one code point.
- * What is no code point becomes U+FFFD, as Unicode asks (The Unicode Standard, section 3.9, U+FFFD
- * substitution).
+ * On Linux wchar_t holds one code point. What is no code point becomes U+FFFD, as Unicode asks (The
+ * Unicode Standard, section 3.9, U+FFFD substitution).
  */
 
 _Static_assert(sizeof(wchar_t) == 4, "wide characters are code points");

@@ -188,10 +188,7 @@ static inline struct nvtx_state *nvtx_state(void)
 /* Makes the buffers at its first call. False if that failed, or in a forked child. */
 bool nvtx_state_ready(void) NVTX_HIDDEN;
 
-/* ---- Messages ----
- *
- * Messages of NVTX calls: narrow, wide or registered; measured first, then copied into place.
- */
+/* ---- Messages: narrow, wide or registered; measured first, then copied into place ---- */
 
 enum nvtx_form { NVTX_NO_TEXT, NVTX_NARROW, NVTX_WIDE, NVTX_REGISTERED };
 
@@ -242,10 +239,7 @@ static inline void nvtx_text_copy(char *to, struct nvtx_text text)
     to[text.bytes] = '\0';
 }
 
-/* ---- Domains ----
- *
- * What an application registers with NVTX and then refers to by handle: domains and strings.
- */
+/* ---- What an application refers to by handle: domains and strings ---- */
 
 /* Zeroed memory that is never freed, aligned to 8; NULL when NVTX_PERMANENT_BYTES are used up. The
  * caller holds nvtx_state.lock. */

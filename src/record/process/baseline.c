@@ -17,10 +17,7 @@
 
 #include "base/poison.h"
 
-/* ---- Blocks ----
- *
- * When a block of steps is long enough: by its own length, and by the share of all steps.
- */
+/* ---- When a block of steps is long enough: by its length, and by the share of all steps ---- */
 
 enum block_way blocks_choose(const uint64_t counts[BLOCK_WAYS], const bool alive[BLOCK_WAYS],
                              uint64_t passed)

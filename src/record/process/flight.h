@@ -151,8 +151,8 @@ void flight_file_close(struct trace_file *output);
 
 /* ---- What a file holds ----
  *
- * The chunks in memory, a header that says why the file
- * was written and between which times it has everything, and notes made for it. The writer only.
+ * The chunks in memory, a header that says why the file was written and between which times it has
+ * everything, and notes made for it. The writer only.
  */
 
 struct flight_path {

@@ -69,15 +69,6 @@ static bool await_in_handler(struct ending *ending, const bool *what, uint64_t n
 
 /* ---- The last flush ---- */
 
-static uint32_t copy_contexts(struct context_list *contexts, CUcontext *items)
-{
-    pthread_mutex_lock(&contexts->lock);
-    uint32_t count = contexts->count;
-    memcpy(items, contexts->items, sizeof(contexts->items)); /* all: `items` is as long */
-    pthread_mutex_unlock(&contexts->lock);
-    return count;
-}
-
 /* A driver before CUDA 12.5 waits without a limit. This thread may hang: it does nothing but this
  * flush. */
 static void synchronize(const struct driver_api *driver, CUcontext context)
@@ -97,7 +88,7 @@ static void await_contexts(struct recorder *recorder)
 
     if (atomic_load(&recorder->gpu.cupti_state.callbacks_taken))
         attach_find_contexts(&recorder->gpu);
-    uint32_t count = copy_contexts(&recorder->gpu.cuda.contexts, items);
+    uint32_t count = contexts_copy(&recorder->gpu.cuda.contexts, items);
     if (contexts_can_be_watched(&recorder->gpu.driver))
         atomic_store(&recorder->gpu.cuda.busy_at_end,
                      !contexts_become_idle(&recorder->gpu, items, count,
@@ -318,15 +309,11 @@ void lifecycle_at_exit_again(struct recorder *recorder)
 enum mp_status lifecycle_open(struct recorder *recorder)
 {
     struct ending *ending = &recorder->ending;
-    pthread_condattr_t attributes;
 
     pthread_mutex_init(&recorder->gpu.cuda.contexts.lock, NULL);
     pthread_mutex_init(&ending->lock, NULL);
-    if (pthread_condattr_init(&attributes) != 0 ||
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) != 0 ||
-        pthread_cond_init(&ending->changed, &attributes) != 0)
+    if (!mp_monotonic_condition(&ending->changed))
         return MP_ERR_MEMORY;
-    pthread_condattr_destroy(&attributes);
     if (at_quick_exit(at_exit) != 0)
         mp_log_debug("no room for a handler of quick_exit");
     return atexit(at_exit) == 0 ? MP_OK : MP_ERR_MEMORY;

@@ -22,8 +22,8 @@
 
 /* ---- The writer ----
  *
- * Its loop: wait, run a round, serve signals and `miniprof ctl`, flush in time. It
- * never waits inside CUPTI.
+ * It waits, runs a round, serves signals and `miniprof ctl`, and flushes in time. It never waits
+ * inside CUPTI.
  */
 
 #define STACK_BYTES ((size_t)1 << 20)
@@ -357,8 +357,8 @@ enum mp_status writer_thread_start(struct recorder *recorder)
 
 /* ---- The flusher ----
  *
- * It serves the ends of capture ranges, flushes what the writer has asked
- * for, and then looks for other CUPTI clients.
+ * It serves the ends of capture ranges, flushes what the writer has asked for, and then looks for
+ * other CUPTI clients.
  */
 
 /* The look for other clients compares calls with CUPTI's answers to them. The two belong together

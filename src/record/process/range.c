@@ -578,7 +578,6 @@ void range_configure(struct recorder *recorder)
     const struct mp_config *config = &recorder->gpu.core.config;
     struct ranges *ranges = &recorder->ranges;
     uint32_t mode = config->capture.choice;
-    pthread_condattr_t attributes;
 
     ranges->scheduled = *config->schedule && mp_schedule_parse(config->schedule, &ranges->schedule);
     warn_of_useless(config, ranges->scheduled);
@@ -591,10 +590,7 @@ void range_configure(struct recorder *recorder)
     ranges->max = ranges_wanted(&config->capture_end);
     pthread_mutex_init(&ranges->lock, NULL);
     pthread_mutex_init(&recorder->gpu.cuda.earlier.lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&ranges->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mp_monotonic_condition(&ranges->changed);
     if (ranges->by_nvtx || recorder->flight.by_step)
         nvtx_watch_open(&(struct nvtx_watch_calls){
             .name = ranges->by_nvtx && !ranges->scheduled ? config->capture.text : config->step,

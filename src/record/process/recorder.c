@@ -23,11 +23,10 @@
 static struct recorder the_recorder;
 struct recorder *const mp_recorder = &the_recorder;
 
-/* ---- Its file ----
+/* ---- The trace file ----
  *
- * The trace file's name and header: composes the header, finds a free name, and checks that a
- * descriptor is still ours. The header is "key=value\n" lines, docs/trace-format.md section 3. Of
- * the environment only MINIPROF_ settings go in, and argv only on request: both hold secrets.
+ * The header is "key=value\n" lines, docs/trace-format.md section 3. Of the environment only
+ * MINIPROF_ settings go in, and argv only on request: both hold secrets.
  */
 
 #ifndef MP_VERSION

@@ -142,8 +142,8 @@ void signals_raise(int number)
 
 /* ---- Crashes ----
  *
- * Writes the flight recorder's trace when the program crashes. The thread that crashes asks the
- * writer and waits; the signal then happens again.
+ * The thread that crashes asks the writer to write the flight recorder's trace, and waits; the
+ * signal then happens again.
  */
 
 static const struct watched {

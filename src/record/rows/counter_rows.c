@@ -10,11 +10,7 @@
 
 #include "base/poison.h"
 
-/* ---- Kernels that were profiled ----
- *
- * Launches that were profiled for metrics as rows: a metric is defined once for each file, before
- * its first value.
- */
+/* ---- Kernels that were profiled: a metric is defined once a file, before its first value ---- */
 
 struct plan_ids {
     const struct metric_plan *plan;
@@ -132,10 +128,7 @@ void profiled_append(struct profiled_store *store, struct recording *recording,
     free(launch);
 }
 
-/* ---- Samples ----
- *
- * Samples of counters as rows: a counter is defined once for each file, before its first sample.
- */
+/* ---- Samples: a counter is defined once a file, before its first sample ---- */
 
 #define DEVICE_NAME_BYTES 128
 

@@ -15,10 +15,7 @@ void profiled_append(struct profiled_store *store, struct recording *recording,
 uint32_t profiled_define(struct profiled_store *store, struct recording *recording,
                          const struct metric_plan *plan);
 
-/* ---- Samples ----
- *
- * Samples of counters as rows (counters/samples.h). The writer's.
- */
+/* ---- Samples of counters (counters/samples.h): the writer's ---- */
 
 struct recording;
 

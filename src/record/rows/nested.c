@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/storage.h"
+
 #include "base/poison.h"
 
 void nested_open(struct nested *nested, nested_use *use, void *context)
@@ -33,18 +35,10 @@ static struct nested_thread *known_thread(const struct nested *nested, uint32_t 
 
 static struct nested_thread *add_thread(struct nested *nested, uint32_t tid)
 {
-    struct nested_thread *thread;
-
-    if (nested->count == nested->capacity) {
-        uint32_t capacity = nested->capacity ? nested->capacity * 2 : 16;
-        void *threads = realloc(nested->threads, capacity * sizeof(struct nested_thread *));
-
-        if (!threads)
-            return NULL;
-        nested->threads = threads;
-        nested->capacity = capacity;
-    }
-    thread = calloc(1, sizeof(*thread));
+    if (nested->count == nested->capacity &&
+        !mp_double(&nested->threads, &nested->capacity, sizeof(*nested->threads)))
+        return NULL;
+    struct nested_thread *thread = calloc(1, sizeof(*thread));
     if (!thread || mp_map_put(&nested->index, tid, nested->count) != MP_OK) {
         free(thread);
         return NULL;

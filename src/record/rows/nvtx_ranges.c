@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/storage.h"
 #include "record/names/dictionary.h"
 #include "record/nccl/collectives.h"
 #include "record/rows/stack_rows.h"
@@ -161,8 +162,7 @@ void carried_restart(struct carried *carried)
 
 /* ---- Paths: the ranges in which nodes were made ----
  *
- * A path is written once, before the first row
- * of a node that it belongs to.
+ * A path is written once, before the first row of a node that it belongs to.
  */
 
 struct path_key {
@@ -255,7 +255,7 @@ static uint32_t make_entry(struct paths *paths, const struct entry_key *key)
         return id;
     if (before == PATHS_MAX ||
         (before == paths->entry_capacity &&
-         !open_ranges_grow(&paths->entries, &paths->entry_capacity, sizeof(*paths->entries))))
+         !mp_double(&paths->entries, &paths->entry_capacity, sizeof(*paths->entries))))
         return PATHS_LOST;
     id = mp_intern_add(&paths->entry_keys, key, sizeof(*key));
     if (!id)
@@ -418,7 +418,7 @@ static uint32_t file_id(struct paths *paths, struct dictionary *dictionary, uint
     uint32_t parent = 0;
 
     while (paths->file_capacity < paths->path_keys.count)
-        if (!open_ranges_grow(&paths->file_ids, &paths->file_capacity, sizeof(*paths->file_ids)))
+        if (!mp_double(&paths->file_ids, &paths->file_capacity, sizeof(*paths->file_ids)))
             return 0;
     while (path && !paths->file_ids[path - 1] && count < OPEN_MAX) {
         const struct path_key *key = (const void *)mp_intern_get(&paths->path_keys, path, NULL);

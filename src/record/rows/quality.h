@@ -110,9 +110,9 @@ void quality_append(struct quality *quality, struct dictionary *dictionary, uint
 
 /* ---- What the flight recorder notes ----
  *
- * What the writer notes instead of rows while the flight recorder keeps the trace in memory:
- * capture ranges and readings of the counters. Each file gets rows of those within its time
- * (process/flight_file.c). The writer only.
+ * That is what the writer notes instead of rows while the trace stays in memory: capture ranges and
+ * readings of the counters. Each file gets rows of those within its time (process/flight_file.c).
+ * The writer only.
  */
 
 #define FLIGHT_RANGES 8192u /* capture ranges whose begin and end are remembered */

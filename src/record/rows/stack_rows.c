@@ -22,16 +22,12 @@ struct chain_key {
     uint32_t caller, frame;
 };
 
-/* The item of an array that grows with zeroes; NULL without memory. */
-static uint32_t *item(uint32_t **items, size_t *capacity, uint32_t at)
+/* The item of an array that grows; NULL without memory. */
+static uint32_t *item(uint32_t **items, uint32_t *capacity, uint32_t at)
 {
-    size_t before = *capacity;
-
     while (*capacity <= at)
-        if (mp_reserve((void **)items, *capacity, capacity, sizeof(**items)) != MP_OK)
+        if (!mp_double(items, capacity, sizeof(**items)))
             return NULL;
-    if (*capacity > before)
-        memset(*items + before, 0, (*capacity - before) * sizeof(**items));
     return &(*items)[at];
 }
 

@@ -21,7 +21,7 @@ struct stack_rows {
     uint32_t *stack_ids; /* in the file, by the store's number; 0: not there yet */
     uint32_t *code_ids;
     uint32_t *module_ids;
-    size_t stack_capacity, code_capacity, module_capacity;
+    uint32_t stack_capacity, code_capacity, module_capacity;
     struct mp_intern frames, chains; /* what is in the file, by content */
     uint32_t code_count, module_count;
     uint64_t lost; /* numbers that another call has taken over, and stacks without memory */

@@ -21,10 +21,7 @@
 
 #include "base/poison.h"
 
-/* ---- A sample ----
- *
- * A sample, as the handler takes it: from here on only what is async-signal-safe.
- */
+/* ---- A sample, as the handler takes it: from here on only what is async-signal-safe ---- */
 
 /* Fills places and what is known of the GIL. */
 static void walk_now(struct stacks *stacks, struct gap_thread *thread, struct gap_sample *sample)

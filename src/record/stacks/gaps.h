@@ -89,10 +89,7 @@ void gaps_tick(struct stacks *stacks, struct core *core, struct gap_thread *thre
 /* Takes a sample into the ring, as the handler does. For tests; async-signal-safe. */
 void gaps_take(struct stacks *stacks, struct gap_thread *thread, uint64_t computing);
 
-/* ---- A sampled thread ----
- *
- * Inside of gaps: what a sampled thread has.
- */
+/* ---- Inside of gaps: what a sampled thread has ---- */
 
 struct gap_thread {
     _Atomic uint32_t tid; /* 0: it is nobody's now */

@@ -10,10 +10,7 @@
 
 #include "base/poison.h"
 
-/* ---- What is loaded ----
- *
- * Reads the linker's list of modules, and looks symbols up by their hash tables.
- */
+/* ---- What is loaded ---- */
 
 /* The first module is enough: the count is in each. */
 static int take_removals(struct dl_phdr_info *info, size_t bytes, void *context)

@@ -339,10 +339,7 @@ void memory_forget(struct known_pages *known)
     known->last = 0;
 }
 
-/* ---- The evaluator ----
- *
- * Finds the evaluator by its symbol, and its other parts by the records that it keeps on the stack.
- */
+/* ---- The evaluator: by its symbol, and by the records that it keeps on the stack ---- */
 
 /* glibc's backtrace has loaded it. */
 void evaluator_open(struct evaluator *evaluator)

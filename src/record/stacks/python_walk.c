@@ -10,10 +10,7 @@
 
 #include "base/poison.h"
 
-/* ---- An arena ----
- *
- * A mapping that is filled from its begin.
- */
+/* ---- An arena: a mapping that is filled from its begin ---- */
 
 #define UNIT sizeof(uint64_t)
 
@@ -327,11 +324,7 @@ const struct known_code *code_compare(struct known_codes *codes, const struct py
     return learn_at(codes, python, store, pid, code, way);
 }
 
-/* ---- The walk ----
- *
- * Frames of two kinds: objects that know their callers (before 3.11), and records of the evaluator,
- * some of which are no function's.
- */
+/* ---- The walk: through objects (before 3.11), or records of the evaluator ---- */
 
 #define OWNER_GENERATOR 1
 #define OWNER_OTHER     3 /* and more: the frame is no function's */

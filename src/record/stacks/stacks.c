@@ -17,10 +17,7 @@
 
 #include "base/poison.h"
 
-/* ---- Slots ----
- *
- * The memory of the table of stacks by number.
- */
+/* ---- The memory of the table of stacks by number ---- */
 
 static bool slots_open(struct stack_slots *slots)
 {

@@ -15,10 +15,7 @@
 
 #include "base/poison.h"
 
-/* ---- The ring ----
- *
- * The ring of waits: any number of threads put, one takes.
- */
+/* ---- The ring: any number of threads put, one takes ---- */
 
 static uint64_t free_turn(uint64_t position)
 {

@@ -11,8 +11,8 @@
 
 /* ---- Rows that are not written yet ----
  *
- * Keeps the rows of one table as arrays of columns until they fill a chunk. All columns grow
- * together, so that a failed allocation leaves none of them longer than the others.
+ * All columns of a table grow together, so that a failed allocation leaves none of them longer than
+ * the others.
  */
 
 #define FIRST_CAPACITY 512
@@ -98,9 +98,8 @@ void mp_builder_free(struct mp_builder *builder)
 
 /* ---- Their bytes ----
  *
- * Turns a builder's rows into the bytes of a chunk, before compression. A column that is 0 in all
- * rows is left out, because readers take a missing column as 0. Residuals of one column stand
- * together, so that zstd sees one kind of statistics at a time.
+ * A column that is 0 in all rows is left out, because readers take a missing column as 0. Residuals
+ * of one column stand together, so that zstd sees one kind of statistics at a time.
  */
 
 /* A table without a grid is checked again after this many chunks: its device may have changed. */

@@ -7,10 +7,7 @@
 #include "base/data/storage.h"
 #include "trace/codec/codec.h"
 
-/* ---- Rows that are not written yet ----
- *
- * The rows of one table that are not written yet, column by column.
- */
+/* ---- The rows of one table that are not written yet, column by column ---- */
 
 #define MP_BUILDER_TEXT_BYTES (1u << 20) /* a builder with that much text is full */
 

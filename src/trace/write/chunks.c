@@ -15,8 +15,8 @@
 
 /* ---- In a file ----
  *
- * Writes the header, the chunks and the index of a trace file. A chunk that could not be written
- * whole is cut off again, so that the file always ends with a complete one.
+ * A chunk that could not be written whole is cut off again, so that the file always ends with a
+ * complete one.
  */
 
 static enum mp_status out_of_memory(struct mp_error *error)
@@ -162,10 +162,10 @@ void mp_chunk_file_free(struct mp_chunk_file *file)
     mp_buffer_free(&file->index);
 }
 
-/* ---- In memory ----
+/* ---- In memory, for the flight recorder ----
  *
- * Keeps the chunks of the last seconds in memory, for the flight recorder. Events are dropped from
- * the oldest end by time and by bytes; definitions stay, since rows that are kept refer to them.
+ * Events are dropped from the oldest end by time and by bytes; definitions stay, since rows that
+ * are kept refer to them.
  */
 
 #define ALLOCATOR_BYTES 16u /* that malloc adds to a block, at most */
