@@ -5,7 +5,7 @@
  *
  * The median of the rounds is printed, and the least. The drain runs between the rounds.
  */
-#include "record/nccl/api.h"
+#include "record/nccl/plugin.h"
 #include "record/nvtx/nvtx.h"
 
 #include <nvtx3/nvToolsExt.h>

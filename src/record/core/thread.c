@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "record/core/sanitizer.h"
 
 #include "base/poison.h"
 

@@ -1,4 +1,5 @@
-/* Threads of ours, how to tell them from the program's, and what the kernel tells of these. */
+/* Threads of ours, how to tell them from the program's, what the kernel tells of these, and what a
+ * program's ThreadSanitizer has to know. */
 #ifndef MP_RECORD_CORE_THREAD_H
 #define MP_RECORD_CORE_THREAD_H
 
@@ -45,5 +46,84 @@ void thread_restore_signals(const sigset_t *before);
  * and returns its length; -1 with errno, as ENOENT for a thread that has ended. By system calls:
  * the preloaded library looks at read. Any thread, also in a signal handler. */
 ssize_t thread_proc_read(uint32_t tid, const char *file, char *text, size_t size);
+
+/* ---- The program's ThreadSanitizer ----
+ *
+ * The sanitizer intercepts our calls of memcpy, strlen and free. It does not see our atomics,
+ * because it did not compile them. So memory that one thread hands to another by an atomic looks
+ * like a race, and the program would fail.
+ *
+ * We tell it to ignore our own threads. For memory that passes between the program's threads we
+ * mark the hand-over: give, then take.
+ *
+ * The functions are the sanitizer's, as weak symbols: in a program without it they are NULL. A
+ * build of ours with the sanitizer needs none of this.
+ */
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SANITIZER_IS_OURS 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) && !defined(SANITIZER_IS_OURS)
+#define SANITIZER_IS_OURS 1
+#endif
+
+#ifdef SANITIZER_IS_OURS
+
+static inline void sanitizer_ignore(bool on)
+{
+    (void)on;
+}
+
+static inline void sanitizer_give(const void *memory)
+{
+    (void)memory;
+}
+
+static inline void sanitizer_take(const void *memory)
+{
+    (void)memory;
+}
+
+#else
+
+#define SANITIZER_WEAK extern __attribute__((weak))
+
+SANITIZER_WEAK void AnnotateIgnoreReadsBegin(const char *file, int line);
+SANITIZER_WEAK void AnnotateIgnoreReadsEnd(const char *file, int line);
+SANITIZER_WEAK void AnnotateIgnoreWritesBegin(const char *file, int line);
+SANITIZER_WEAK void AnnotateIgnoreWritesEnd(const char *file, int line);
+SANITIZER_WEAK void __tsan_acquire(const void *memory);
+SANITIZER_WEAK void __tsan_release(const void *memory);
+
+/* From here on what the calling thread reads and writes is ignored, or no longer. A thread that
+ * ends while it is ignored is an error. */
+static inline void sanitizer_ignore(bool on)
+{
+    void (*reads)(const char *, int) = on ? AnnotateIgnoreReadsBegin : AnnotateIgnoreReadsEnd;
+    void (*writes)(const char *, int) = on ? AnnotateIgnoreWritesBegin : AnnotateIgnoreWritesEnd;
+
+    if (reads && writes) {
+        reads(__FILE__, __LINE__);
+        writes(__FILE__, __LINE__);
+    }
+}
+
+/* The calling thread leaves the memory to others, which see what it has written there. */
+static inline void sanitizer_give(const void *memory)
+{
+    if (__tsan_release)
+        __tsan_release(memory);
+}
+
+/* The calling thread gets the memory that another one has given. */
+static inline void sanitizer_take(const void *memory)
+{
+    if (__tsan_acquire)
+        __tsan_acquire(memory);
+}
+
+#endif
 
 #endif

@@ -129,9 +129,6 @@ void profiling_forget(struct profiling *profiling, struct gpu *gpu, CUcontext co
  * names of CUPTI's own metrics, without rollups, follow nvprof's.
  */
 
-struct gpu;
-struct profiling;
-
 /* Asks the device of the current context. */
 void metric_query_ask(struct profiling *profiling, struct gpu *gpu, CUcontext context);
 

@@ -16,7 +16,6 @@
 
 #include "base/data/map.h"
 #include "record/nvtx/nvtx.h"
-#include "record/nvtx/payload.h"
 
 #define PAYLOAD_SCHEMAS    8192u /* lists of schemas that have numbers */
 #define PAYLOAD_TOGETHER   8u    /* payloads of one event; further ones are left out */

@@ -29,7 +29,6 @@
 #include "base/data/map.h"
 #include "record/nccl/plugin.h"
 #include "record/nvtx/nvtx.h"
-#include "record/nvtx/payload.h"
 
 #define OPS_MAX      4096u
 #define OPS_THREADS  1024u

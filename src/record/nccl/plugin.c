@@ -1,10 +1,10 @@
 /* NCCL's calls of the plugin, as notes. NCCL looks up the three tables at the end. */
 #include "record/nccl/plugin.h"
 
-#include "base/text/strings.h"
-#include "record/nccl/api.h"
-#include "record/nvtx/nvtx.h"
 #include <stdatomic.h>
+
+#include "base/text/strings.h"
+#include "record/nvtx/nvtx.h"
 
 #include "base/poison.h"
 

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/text/names.h"
-#include "record/core/sanitizer.h"
+#include "record/core/thread.h"
 
 #include "base/poison.h"
 

@@ -21,7 +21,7 @@ void nvtx_end(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
 struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
                                       size_t count) NVTX_HIDDEN;
 
-/* Copies the payloads to `to`, of NVTX_BLOB_BYTES, as payload.h says. Answers the bytes that they
+/* Copies the payloads to `to`, of NVTX_BLOB_BYTES, as nvtx.h says. Answers the bytes that they
  * take, 0 for none. What finds no room, and what has no schema, is counted. */
 uint32_t nvtx_payloads_copy(const struct nvtx_domain *domain, const void *payloads, size_t count,
                             unsigned char *to) NVTX_HIDDEN;

@@ -1,5 +1,5 @@
 /* The payload schemas and enumerations that an application registers: what their entries say, how
- * payloads are copied in a call, and how the writer reads the copies (payload.h has their layout).
+ * payloads are copied in a call, and how the writer reads the copies (nvtx.h has their layout).
  *
  * The table of schemas is an open hash table, which each event may search. So it is written
  * under the lock and read without.
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "record/nvtx/calls.h"
-#include "record/nvtx/payload.h"
+#include "record/nvtx/nvtx.h"
 #include "record/nvtx/state.h"
 #include "trace/codec/schema.h"
 

@@ -12,7 +12,6 @@
 #include <wchar.h>
 
 #include "record/nvtx/nvtx.h"
-#include "record/nvtx/payload.h"
 #include "trace/codec/enums.def"
 
 #define NVTX_HIDDEN __attribute__((visibility("hidden")))
@@ -174,7 +173,7 @@ struct nvtx_state {
     struct nvtx_enumeration *enumerations; /* a list */
     uint32_t enumeration_count;
     _Atomic(uint64_t) schema_ids;
-    _Atomic(uint64_t) payloads_dropped; /* payload.h */
+    _Atomic(uint64_t) payloads_dropped; /* nvtx.h */
     _Atomic(uint64_t) payloads_unknown;
 };
 

@@ -13,7 +13,6 @@
 #include "base/process.h"
 #include "base/settings/config.h"
 #include "record/core/clock.h"
-#include "record/core/sanitizer.h"
 #include "record/core/thread.h"
 #include "record/cupti/flush.h"
 #include "record/nvtx/nvtx.h"

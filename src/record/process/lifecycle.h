@@ -72,8 +72,6 @@ void lifecycle_closed(struct recorder *recorder);
  * waits, and no round begins (core/work.h).
  */
 
-struct recorder;
-
 /* Starts it; recorder->recording belongs to it from then on. */
 enum mp_status writer_thread_start(struct recorder *recorder);
 

@@ -153,7 +153,6 @@ bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over);
  */
 
 struct gpu;
-struct recorder;
 
 /* Switches the kinds as they are wanted now. If another thread is switching, waits for it, even if
  * that leads to the wanted state. Any thread, without the lock. */

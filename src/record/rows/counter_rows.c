@@ -1,12 +1,11 @@
 /* Rows of counters: of profiled kernels, and of samples over time. */
-#include "record/rows/counter_rows.h"
+#include "record/rows/recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/storage.h"
-#include "record/rows/recording.h"
 
 #include "base/poison.h"
 

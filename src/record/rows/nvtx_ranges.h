@@ -96,7 +96,6 @@ void carried_restart(struct carried *carried);
 
 struct collectives;
 struct stack_rows;
-struct dictionary;
 struct path_entry;
 struct path_origin;
 

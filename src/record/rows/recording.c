@@ -11,7 +11,6 @@
 #include "record/cupti/contexts.h"
 #include "record/cupti/cupti_api.h"
 #include "record/nvtx/nvtx.h"
-#include "record/rows/counter_rows.h"
 #include "record/stacks/stacks.h"
 #include "record/waits/waits.h"
 

@@ -17,6 +17,8 @@
 
 #include "record/core/call_log.h"
 #include "record/core/work.h"
+#include "record/counters/profiled.h"
+#include "record/counters/samples.h"
 #include "record/cupti/gpu.h"
 #include "record/cupti/launch_matching.h"
 #include "record/names/payloads.h"
@@ -111,5 +113,22 @@ void recording_end(struct recording *recording, uint64_t time);
 
 /* Frees all but the writer. */
 void recording_close(struct recording *recording);
+
+/* ---- Rows of counters: of profiled launches and of samples ---- */
+
+/* Appends the rows of a launch if it is kept, and frees it. */
+void profiled_append(struct profiled_store *store, struct recording *recording,
+                     struct profiled_launch *launch);
+
+/* The metrics of a plan as rows, once for each file; answers the id of the first, 0 for none. */
+uint32_t profiled_define(struct profiled_store *store, struct recording *recording,
+                         const struct metric_plan *plan);
+
+/* Appends the definitions of counters that this file has not. */
+void sample_rows_define(struct sample_store *store, struct recording *recording);
+
+/* Appends the samples of a batch that are in capture ranges, and frees it. */
+void sample_rows_append(struct sample_store *store, struct recording *recording,
+                        struct sample_batch *batch);
 
 #endif

@@ -110,8 +110,4 @@ uint32_t native_place(struct native_search *search, struct stack_store *store, u
  * address on a stack. 15 ns. */
 uint64_t loaded_removals(void);
 
-/* Whether a module defines the symbol. True also if one has no table in which to look it up. About
- * 50 ns a module. */
-bool loaded_defines(const char *name);
-
 #endif

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
-#include "record/nccl/api.h"
 #include "record/nccl/plugin.h"
 
 #include "base/poison.h"

@@ -6,7 +6,7 @@
 
 #include "record/names/dictionary.h"
 #include "record/names/payloads.h"
-#include "record/nvtx/payload.h"
+#include "record/nvtx/nvtx.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 

@@ -12,7 +12,6 @@
 
 #include "record/counters/profiled.h"
 #include "record/graphs/edges.h"
-#include "record/rows/counter_rows.h"
 #include "record/rows/decode.h"
 #include "record/rows/recording.h"
 #include "unit/trace_fixture.h"

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "record/rows/counter_rows.h"
+#include "record/rows/recording.h"
 #include "unit/failing_malloc.h"
 #include "unit/trace_fixture.h"
 

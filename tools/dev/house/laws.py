@@ -40,7 +40,7 @@ SHOWN = {
     "reports/ranks": ("ranks.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),
     "reports/summary": ("summary.h", "print.h", "contents.h", "merge.h", "unified.h"),
-    "record/nvtx": ("nvtx.h", "payload.h", "time.h", "watch.h"),
+    "record/nvtx": ("nvtx.h", "time.h", "watch.h"),
 }
 
 # The rooms of src/record from low to high. A file includes headers and needs functions of its own
