@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "record/core/clock.h"
 
 #include "base/poison.h"
 
@@ -22,10 +23,7 @@
 
 static uint64_t ask_running(void)
 {
-    struct timespec time = {0};
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return mp_system_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* Not a cancellation point: a thread that is cancelled in here would leave the driver in the middle

@@ -15,11 +15,17 @@ static uint64_t clock_choose(void);
 
 static _Atomic(clock_source) source = clock_choose;
 
+uint64_t mp_system_clock_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 uint64_t mp_monotonic_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return mp_system_clock_ns(CLOCK_MONOTONIC);
 }
 
 int64_t mp_monotonic_ms(void)
@@ -88,12 +94,9 @@ bool mp_clock_is_virtual(void)
 /* With SIMGPU_REAL_TIME it is the time of day. */
 bool mp_clock_is_played(uint64_t reading)
 {
-    struct timespec now;
-
     if (!mp_clock_is_virtual())
         return false;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t day = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t day = mp_system_clock_ns(CLOCK_REALTIME);
     return reading > day || day - reading > SAME_CLOCK_NS;
 }
 

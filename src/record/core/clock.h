@@ -24,6 +24,9 @@ uint64_t mp_clock_now(void);
 uint64_t mp_monotonic_ns(void);
 int64_t mp_monotonic_ms(void);
 
+/* A clock of clock_gettime(2), ns; 0 if there is no such clock. Async-signal-safe. */
+uint64_t mp_system_clock_ns(clockid_t clock);
+
 /* CLOCK_MONOTONIC in `ns` nanoseconds, for waits until then. */
 struct timespec mp_monotonic_in(uint64_t ns);
 

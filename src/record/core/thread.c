@@ -42,6 +42,30 @@ void thread_restore_signals(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+void signal_set_default(int number)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+bool signal_is_handled_by(int number, void (*handler)(int))
+{
+    struct sigaction present;
+
+    return sigaction(number, NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) &&
+           present.sa_handler == handler;
+}
+
+bool signal_is_taken_by(int number, void (*handler)(int, siginfo_t *, void *))
+{
+    struct sigaction present;
+
+    return sigaction(number, NULL, &present) == 0 && (present.sa_flags & SA_SIGINFO) &&
+           present.sa_sigaction == handler;
+}
+
 /* ---- Starting one ---- */
 
 /* Whether a place held `before` and holds `after` now. */

@@ -42,6 +42,12 @@ bool threads_are_alone(const struct own_threads *own);
 void thread_block_signals(sigset_t *before);
 void thread_restore_signals(const sigset_t *before);
 
+/* Gives the signal its default action, and asks whether it has this handler, SIG_DFL for one, or
+ * this one with SA_SIGINFO. Async-signal-safe. */
+void signal_set_default(int number);
+bool signal_is_handled_by(int number, void (*handler)(int));
+bool signal_is_taken_by(int number, void (*handler)(int, siginfo_t *, void *));
+
 /* Reads /proc/self/task/TID/`file` of a thread of this process into `text`, which ends with a zero,
  * and returns its length; -1 with errno, as ENOENT for a thread that has ended. By system calls:
  * the preloaded library looks at read. Any thread, also in a signal handler. */

@@ -113,10 +113,7 @@ bool work_rest(struct work_queue *queue, uint64_t ns)
 
 uint64_t throttle_cpu_now(void)
 {
-    struct timespec used;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    return mp_system_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int64_t credit(void)

@@ -64,72 +64,32 @@ struct sample_set *nvml_gpm(struct nvml_sampler *sampler)
 
 /* ---- Values ---- */
 
-static double read_power(const struct nvml_sampler *sampler)
-{
-    unsigned milliwatts;
-
-    return sampler->api->power && sampler->api->power(sampler->device, &milliwatts) == NVML_SUCCESS
-               ? milliwatts / 1e3
-               : (double)NAN;
-}
-
-static double read_clock(const struct nvml_sampler *sampler, int which)
-{
-    unsigned megahertz;
-
-    return sampler->api->clock &&
-                   sampler->api->clock(sampler->device, which, &megahertz) == NVML_SUCCESS
-               ? megahertz * 1e6
-               : (double)NAN;
-}
-
-static double read_temperature(const struct nvml_sampler *sampler)
-{
-    unsigned degrees;
-
-    return sampler->api->temperature &&
-                   sampler->api->temperature(sampler->device, NVML_TEMPERATURE_GPU, &degrees) ==
-                       NVML_SUCCESS
-               ? degrees
-               : (double)NAN;
-}
-
-static double read_memory(const struct nvml_sampler *sampler)
-{
-    struct nvml_memory memory;
-
-    return sampler->api->memory && sampler->api->memory(sampler->device, &memory) == NVML_SUCCESS
-               ? (double)memory.used
-               : (double)NAN;
-}
-
-static double read_reasons(const struct nvml_sampler *sampler, unsigned long long which)
-{
-    unsigned long long reasons;
-
-    if (!sampler->api->reasons || sampler->api->reasons(sampler->device, &reasons) != NVML_SUCCESS)
-        return (double)NAN;
-    return reasons & which ? 100 : 0;
-}
+/* Whether NVML has the function and it answers. */
+#define READS(function, ...)                                                                       \
+    (sampler->api->function && sampler->api->function(sampler->device, __VA_ARGS__) == NVML_SUCCESS)
 
 /* What NVML says now; not a number when it says nothing. */
 static double read_one(const struct nvml_sampler *sampler, unsigned what)
 {
+    struct nvml_memory memory;
+    unsigned long long reasons;
+    unsigned value;
+
     switch ((enum sampled_nvml)what) {
     case SAMPLED_NVML_SM_CLOCK:
-        return read_clock(sampler, NVML_CLOCK_SM);
-    case SAMPLED_NVML_POWER:
-        return read_power(sampler);
+        return READS(clock, NVML_CLOCK_SM, &value) ? value * 1e6 : (double)NAN;
     case SAMPLED_NVML_MEMORY_CLOCK:
-        return read_clock(sampler, NVML_CLOCK_MEM);
+        return READS(clock, NVML_CLOCK_MEM, &value) ? value * 1e6 : (double)NAN;
+    case SAMPLED_NVML_POWER: /* in mW */
+        return READS(power, &value) ? value / 1e3 : (double)NAN;
     case SAMPLED_NVML_TEMPERATURE:
-        return read_temperature(sampler);
+        return READS(temperature, NVML_TEMPERATURE_GPU, &value) ? value : (double)NAN;
     case SAMPLED_NVML_MEMORY_USED:
-        return read_memory(sampler);
+        return READS(memory, &memory) ? (double)memory.used : (double)NAN;
     case SAMPLED_NVML_POWER_CAPPED:
-        return read_reasons(sampler, NVML_REASONS_POWER);
+        return !READS(reasons, &reasons) ? (double)NAN : reasons & NVML_REASONS_POWER ? 100 : 0;
     case SAMPLED_NVML_TOO_HOT:
-        return read_reasons(sampler, NVML_REASONS_HEAT);
+        return !READS(reasons, &reasons) ? (double)NAN : reasons & NVML_REASONS_HEAT ? 100 : 0;
     }
     return (double)NAN;
 }

@@ -186,13 +186,11 @@ static void describe_all(struct metric_plan *plan)
 /* Removes a raw metric, and the choices that use it. */
 static void drop_raw(struct metric_plan *plan, size_t at)
 {
-    size_t i, input;
-
-    for (i = 0; i < plan->choice_count; i++) {
+    for (size_t i = 0; i < plan->choice_count; i++) {
         struct metric_choice *choice = &plan->choices[i];
         size_t count = metric_expression_inputs(&choice->expression, NULL);
 
-        for (input = 0; choice->expression_text && input < count; input++) {
+        for (size_t input = 0; choice->expression_text && input < count; input++) {
             if (choice->inputs[input] == at) {
                 choice->expression_text = NULL;
                 choice->state = MP_metric_state_unavailable;

@@ -465,11 +465,9 @@ enum mp_status pm_start(struct pm_sampler *sampler, struct mp_error *error)
 static void find_clock(struct pm_sampler *sampler, uint64_t end)
 {
     uint64_t now = mp_clock_now();
-    struct timespec day;
     int64_t off = (int64_t)(end - now);
+    int64_t day_ahead = (int64_t)(mp_system_clock_ns(CLOCK_REALTIME) - now);
 
-    clock_gettime(CLOCK_REALTIME, &day);
-    int64_t day_ahead = (int64_t)((uint64_t)day.tv_sec * 1000000000u + (uint64_t)day.tv_nsec - now);
     if (off > -ONE_CLOCK_NS && off < ONE_CLOCK_NS) {
         sampler->ahead = 0;
         sampler->clock_known = true;
@@ -561,10 +559,7 @@ static void begin_again(struct pm_sampler *sampler)
  * count the turns of other threads on its core, which no lower rate makes shorter. */
 static uint64_t computed_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return mp_system_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* CUPTI works out each value by its counter's name: 7 us a value on an H200 (docs/counters.md). If

@@ -113,12 +113,11 @@ enum mp_status profiler_device_check(const struct profiler_api *api, CUdevice de
         {&support.cmp, WAY_OUT_CMP},
         {&support.wsl, WAY_OUT_WSL},
     };
-    size_t i;
 
     MP_TRY(profiler_check(api, api->support(&support), "CUPTI does not know this GPU", error));
     if (support.supported != PROFILER_UNSUPPORTED && support.supported != PROFILER_DISABLED)
         return MP_OK;
-    for (i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
         if (*causes[i].level == PROFILER_UNSUPPORTED || *causes[i].level == PROFILER_DISABLED)
             return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s", causes[i].text);
     return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI cannot profile this GPU");

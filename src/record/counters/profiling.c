@@ -106,10 +106,8 @@ static enum mp_status session_open(struct profiling_session **made, struct metri
 
 void session_close(struct profiling_session *session)
 {
-    struct profiler_object object = {
-        .size = PROFILER_SIZE(struct profiler_object, object),
-        .object = session->object,
-    };
+    struct profiler_object object = {.size = PROFILER_SIZE(struct profiler_object, object),
+                                     .object = session->object};
 
     if (session->object)
         session->plan->api->disable(&object);
@@ -122,10 +120,8 @@ void session_close(struct profiling_session *session)
 static enum mp_status session_start(const struct profiling_session *session, struct mp_error *error)
 {
     const struct profiler_api *api = session->plan->api;
-    struct profiler_object object = {
-        .size = PROFILER_SIZE(struct profiler_object, object),
-        .object = session->object,
-    };
+    struct profiler_object object = {.size = PROFILER_SIZE(struct profiler_object, object),
+                                     .object = session->object};
 
     memcpy(session->counters, session->blank, session->bytes);
     return profiler_check(api, api->start(&object), "the counters cannot be started", error);
@@ -242,11 +238,9 @@ static void warn_of_unknown(const char *list)
 
     metric_names_begin(&names, list);
     while (metric_names_next(&names, name)) {
-        const char *near;
-
         if (metric_look_up(name, &entry))
             continue;
-        near = metric_suggest(name);
+        const char *near = metric_suggest(name);
         mp_log_warn("there is no metric '%s'%s%s%s; `miniprof metrics --query` lists them", name,
                     near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
     }

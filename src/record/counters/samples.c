@@ -159,10 +159,10 @@ static void request_one(struct requested_counters *requested, const char *name,
 
 static void request_all(struct requested_counters *requested, bool preset_only)
 {
-    size_t count, i;
+    size_t count;
     const struct sampled_entry *entries = sampled_entries(&count);
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (entries[i].preset || !preset_only)
             request_one(requested, entries[i].name, &entries[i]);
 }
@@ -188,13 +188,12 @@ void requested_read(struct requested_counters *requested, const char *names)
     requested->count = 0;
     while (mp_text_next_item(&names, &item, &bytes)) {
         char name[METRIC_NAME_BYTES];
-        const struct sampled_entry *entry;
 
         if (!bytes || bytes >= sizeof(name))
             continue;
         memcpy(name, item, bytes);
         name[bytes] = '\0';
-        entry = sampled_find(name);
+        const struct sampled_entry *entry = sampled_find(name);
         if (mp_text_equal(name, SAMPLED_DEFAULT) || mp_text_equal(name, SAMPLED_ALL))
             request_all(requested, mp_text_equal(name, SAMPLED_DEFAULT));
         else if (entry || (metric_is_raw(name) && strchr(name, '.')))

@@ -25,9 +25,6 @@
  * the samplers.
  */
 
-struct sampling;
-struct sampling_device;
-
 struct sampling_device {
     struct pm_sampler *pm;     /* NULL: none */
     struct nvml_sampler *nvml; /* NULL: none */
@@ -323,13 +320,10 @@ static void *sampling_main(void *argument)
 
     pthread_setname_np(pthread_self(), "miniprof-sample");
     while (!over) {
-        uint32_t asked;
-        bool on;
-
         pthread_mutex_lock(&sampling->lock);
         await_request(sampling);
-        asked = sampling->asked;
-        on = sampling->on && !sampling->over;
+        uint32_t asked = sampling->asked;
+        bool on = sampling->on && !sampling->over;
         over = sampling->over;
         pthread_mutex_unlock(&sampling->lock);
         if (asked != sampling->served)

@@ -325,12 +325,10 @@ CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cu
         return enable_kinds(set, cupti, on);
     for (api = MP_api_runtime; api <= MP_api_driver; api++)
         for (uint32_t cbid = 1; cbid < API_CBIDS; cbid++) {
-            CUptiResult result;
-
             if (!(set->flags[api][cbid] & API_RECORD))
                 continue;
-            result = api == MP_api_runtime ? cupti->enable_runtime_api(cbid, on)
-                                           : cupti->enable_driver_api(cbid, on);
+            CUptiResult result = api == MP_api_runtime ? cupti->enable_runtime_api(cbid, on)
+                                                       : cupti->enable_driver_api(cbid, on);
             if (first == CUPTI_SUCCESS)
                 first = result;
         }

@@ -46,11 +46,6 @@ struct search {
     struct mp_error failure; /* of the last candidate that existed but could not be used */
 };
 
-static void *symbol_of(void *library, const char *name)
-{
-    return dlsym(library, name);
-}
-
 void driver_api_load(struct driver_api *driver)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
@@ -64,27 +59,10 @@ void driver_api_load(struct driver_api *driver)
                     why ? why : "libcuda.so.1 is not loaded");
         return;
     }
-    *(void **)&driver->get_version = symbol_of(library, "cuDriverGetVersion");
-    *(void **)&driver->synchronize = symbol_of(library, "cuCtxSynchronize");
-    *(void **)&driver->push_context = symbol_of(library, "cuCtxPushCurrent_v2");
-    *(void **)&driver->pop_context = symbol_of(library, "cuCtxPopCurrent_v2");
-    *(void **)&driver->get_current = symbol_of(library, "cuCtxGetCurrent");
-    *(void **)&driver->primary_state = symbol_of(library, "cuDevicePrimaryCtxGetState");
-    *(void **)&driver->primary_retain = symbol_of(library, "cuDevicePrimaryCtxRetain");
-    *(void **)&driver->primary_release = symbol_of(library, "cuDevicePrimaryCtxRelease_v2");
-    *(void **)&driver->get_device = symbol_of(library, "cuCtxGetDevice");
-    *(void **)&driver->get_device_count = symbol_of(library, "cuDeviceGetCount");
-    *(void **)&driver->get_name = symbol_of(library, "cuDeviceGetName");
-    *(void **)&driver->get_bus_id = symbol_of(library, "cuDeviceGetPCIBusId");
-    *(void **)&driver->is_capturing = symbol_of(library, "cuStreamIsCapturing");
-    *(void **)&driver->exchange_capture_mode =
-        symbol_of(library, "cuThreadExchangeStreamCaptureMode");
-    *(void **)&driver->create_event = symbol_of(library, "cuEventCreate");
-    *(void **)&driver->destroy_event = symbol_of(library, "cuEventDestroy_v2");
-    *(void **)&driver->query_event = symbol_of(library, "cuEventQuery");
-    *(void **)&driver->record_context = symbol_of(library, "cuCtxRecordEvent");
-    *(void **)&driver->get_edges = symbol_of(library, "cuGraphGetEdges");
-    *(void **)&driver->get_edges_v2 = symbol_of(library, "cuGraphGetEdges_v2");
+#define DRIVER_RESOLVE(field, symbol, parameters)                                                  \
+    *(void **)&driver->field = dlsym(library, #symbol);
+    DRIVER_FUNCTIONS(DRIVER_RESOLVE)
+#undef DRIVER_RESOLVE
     if (driver->get_version && driver->get_version(&driver->version) != CUDA_SUCCESS)
         driver->version = 0;
     /* The reference is kept: a program that loaded the driver by dlopen may close it, and the last
@@ -94,8 +72,7 @@ void driver_api_load(struct driver_api *driver)
 /* The name of a required function that the library lacks; NULL if it has all. */
 static const char *resolve(struct cupti_api *cupti, void *library)
 {
-#define CUPTI_RESOLVE(field, symbol, parameters)                                                   \
-    *(void **)&cupti->field = symbol_of(library, #symbol);
+#define CUPTI_RESOLVE(field, symbol, parameters) *(void **)&cupti->field = dlsym(library, #symbol);
 #define CUPTI_CHECK(field, symbol, parameters)                                                     \
     if (!cupti->field)                                                                             \
         return #symbol;

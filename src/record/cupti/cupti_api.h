@@ -76,29 +76,36 @@ struct cupti_api {
     char path[PATH_MAX]; /* the file that it came from */
 };
 
+/* F(field, symbol, parameters). cuCtxRecordEvent came with CUDA 12.5. */
+#define DRIVER_FUNCTIONS(F)                                                                        \
+    F(get_version, cuDriverGetVersion, (int *version))                                             \
+    F(synchronize, cuCtxSynchronize, (void))                                                       \
+    F(push_context, cuCtxPushCurrent_v2, (CUcontext context))                                      \
+    F(pop_context, cuCtxPopCurrent_v2, (CUcontext * context))                                      \
+    F(get_current, cuCtxGetCurrent, (CUcontext * context))                                         \
+    F(primary_state, cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active))  \
+    F(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))            \
+    F(primary_release, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                            \
+    F(get_device, cuCtxGetDevice, (CUdevice * device))                                             \
+    F(get_device_count, cuDeviceGetCount, (int *count))                                            \
+    F(get_name, cuDeviceGetName, (char *name, int size, CUdevice device))                          \
+    F(get_bus_id, cuDeviceGetPCIBusId, (char *id, int size, CUdevice device))                      \
+    F(is_capturing, cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus * status))        \
+    F(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode))      \
+    F(create_event, cuEventCreate, (CUevent * event, unsigned flags))                              \
+    F(destroy_event, cuEventDestroy_v2, (CUevent event))                                           \
+    F(query_event, cuEventQuery, (CUevent event))                                                  \
+    F(record_context, cuCtxRecordEvent, (CUcontext context, CUevent event))                        \
+    F(get_edges, cuGraphGetEdges,                                                                  \
+      (CUgraph graph, CUgraphNode * from, CUgraphNode * to, size_t * count))                       \
+    F(get_edges_v2, cuGraphGetEdges_v2,                                                            \
+      (CUgraph graph, CUgraphNode * from, CUgraphNode * to, void *data, size_t *count))
+
 /* The driver that loaded us. All optional: NULL where this driver lacks them. */
 struct driver_api {
-    CUresult (*get_version)(int *version);
-    CUresult (*synchronize)(void);
-    CUresult (*push_context)(CUcontext context);
-    CUresult (*pop_context)(CUcontext *context);
-    CUresult (*get_current)(CUcontext *context);
-    CUresult (*primary_state)(CUdevice device, unsigned *flags, int *active);
-    CUresult (*primary_retain)(CUcontext *context, CUdevice device);
-    CUresult (*primary_release)(CUdevice device);
-    CUresult (*get_device)(CUdevice *device);
-    CUresult (*get_device_count)(int *count);
-    CUresult (*get_name)(char *name, int size, CUdevice device);
-    CUresult (*get_bus_id)(char *id, int size, CUdevice device);
-    CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
-    CUresult (*exchange_capture_mode)(CUstreamCaptureMode *mode);
-    CUresult (*create_event)(CUevent *event, unsigned flags);
-    CUresult (*destroy_event)(CUevent event);
-    CUresult (*query_event)(CUevent event);
-    CUresult (*record_context)(CUcontext context, CUevent event); /* CUDA 12.5 and later */
-    CUresult (*get_edges)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count);
-    CUresult (*get_edges_v2)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, void *data,
-                             size_t *count);
+#define DRIVER_FIELD(field, symbol, parameters) CUresult(*field) parameters;
+    DRIVER_FUNCTIONS(DRIVER_FIELD)
+#undef DRIVER_FIELD
     int version; /* as CUDA_VERSION: 13000; 0 if unknown */
 };
 

@@ -237,12 +237,12 @@ static void use(struct edge_store *store, struct graph_edges *edges)
 
 void edges_take(struct edge_store *store)
 {
-    struct graph_edges *edges, *next;
+    struct graph_edges *next;
 
     if (atomic_load_explicit(&store->put, memory_order_acquire) == store->taken)
         return;
     pthread_mutex_lock(&store->lock);
-    edges = store->first;
+    struct graph_edges *edges = store->first;
     store->first = NULL;
     store->last = NULL;
     store->waiting = 0;

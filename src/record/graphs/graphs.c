@@ -336,11 +336,10 @@ static void add_parts(struct graphs *graphs, struct graph_reading *reading)
     struct graph_making *making = reading->making;
 
     for (size_t i = 0; i < making->node_count; i++) {
-        struct graph_edges *part;
-
         if (!making->nodes[i].origin)
             continue;
-        part = edges_new(&graphs->edges, (uint32_t)(making->nodes[i].id >> 32), 0);
+        struct graph_edges *part =
+            edges_new(&graphs->edges, (uint32_t)(making->nodes[i].id >> 32), 0);
         if (!part) {
             atomic_fetch_add(&graphs->edges.nodes_lost, making->node_count - i); /* at most */
             return;

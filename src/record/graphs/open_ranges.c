@@ -246,10 +246,8 @@ struct open_thread *open_ranges_take(struct open_ranges *ranges, const struct mp
 
 void open_ranges_free(struct open_ranges *ranges)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < ranges->thread_count; i++) {
-        for (k = 0; k < ranges->threads[i].capacity; k++)
+    for (uint32_t i = 0; i < ranges->thread_count; i++) {
+        for (uint32_t k = 0; k < ranges->threads[i].capacity; k++)
             free(ranges->threads[i].open[k].name);
         free(ranges->threads[i].open);
     }

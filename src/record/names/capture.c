@@ -111,13 +111,12 @@ uint64_t capture_note_earlier(struct capture *capture, uint64_t correlation, uin
                               uint64_t *number)
 {
     const struct capture_range *found = find_range(capture, end);
-    uint64_t until, before;
 
     if (!found || !found->begin_time || correlation > found->begin_correlation)
         return 0;
     struct capture_range *range = &capture->ranges[found - capture->ranges];
-    until = (end < range->end_time ? end : range->end_time) - range->begin_time;
-    before = range->earlier;
+    uint64_t until = (end < range->end_time ? end : range->end_time) - range->begin_time;
+    uint64_t before = range->earlier;
     if (until <= before)
         return 0;
     range->earlier = until;

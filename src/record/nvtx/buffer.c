@@ -387,7 +387,7 @@ static void record_deliver(const struct mp_nvtx_sink *sink, struct nvtx_thread *
         sink->thread_name(sink->context, record->category, message);
         return;
     }
-    struct mp_nvtx_event event = (struct mp_nvtx_event){
+    struct mp_nvtx_event event = {
         .time = time_of(thread, record),
         .tid = thread->tid,
         .kind = record->kind,

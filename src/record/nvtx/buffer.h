@@ -88,11 +88,10 @@ bool nvtx_thread_next_chunk(struct nvtx_thread *thread) NVTX_HIDDEN;
 static inline struct nvtx_thread *nvtx_enter(void)
 {
     const uint32_t epoch = atomic_load_explicit(&nvtx_state()->recording, memory_order_relaxed);
-    struct nvtx_thread *thread;
 
     if (!epoch)
         return NULL;
-    thread = *nvtx_self_slot();
+    struct nvtx_thread *thread = *nvtx_self_slot();
     if (__builtin_expect(!thread || thread->epoch != epoch ||
                              atomic_load_explicit(&thread->busy, memory_order_relaxed),
                          0))
@@ -172,11 +171,10 @@ NVTX_INLINE bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *
                            (has_detail ? (uint32_t)sizeof(struct nvtx_detail) : 0) +
                            nvtx_message_bytes(call->text) + nvtx_blob_bytes(call->blob_bytes);
     struct nvtx_record *record = nvtx_reserve(thread, bytes);
-    unsigned char *more;
 
     if (!record)
         return false;
-    more = (unsigned char *)(record + 1);
+    unsigned char *more = (unsigned char *)(record + 1);
     record->domain = call->domain ? call->domain->name : NULL;
     record->category = call->category;
     record->bytes = (uint16_t)bytes;

@@ -273,7 +273,7 @@ static int NVTX_API domain_pop(nvtxDomainHandle_t domain)
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    struct nvtx_call call = (struct nvtx_call){.time = nvtx_stamp(), .domain = domain_of(domain)};
+    struct nvtx_call call = {.time = nvtx_stamp(), .domain = domain_of(domain)};
     return nvtx_pop(thread, &call);
 }
 
@@ -418,8 +418,7 @@ static nvtxRangeId_t NVTX_API start_a(const char *message)
 
     if (!thread)
         return 0;
-    struct nvtx_call call =
-        (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
+    struct nvtx_call call = {.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
     return nvtx_start(thread, &call);
 }
 
@@ -429,8 +428,7 @@ static nvtxRangeId_t NVTX_API start_w(const wchar_t *message)
 
     if (!thread)
         return 0;
-    struct nvtx_call call =
-        (struct nvtx_call){.text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
+    struct nvtx_call call = {.text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
     return nvtx_start(thread, &call);
 }
 
@@ -450,8 +448,7 @@ static int NVTX_API push_a(const char *message)
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    struct nvtx_call call =
-        (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
+    struct nvtx_call call = {.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
     return inline_push(thread, &call);
 }
 
@@ -461,8 +458,7 @@ static int NVTX_API push_w(const wchar_t *message)
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    struct nvtx_call call =
-        (struct nvtx_call){.text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
+    struct nvtx_call call = {.text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
     return nvtx_push(thread, &call);
 }
 

@@ -577,7 +577,6 @@ uint32_t nvtx_payloads_copy(const struct nvtx_domain *domain, const void *payloa
 
     for (size_t i = 0; data && i < count && i < NVTX_BLOB_BYTES; i++) {
         const struct nvtx_schema *schema = schema_find(domain, data[i].schemaId, data[i].size);
-        uint32_t bytes;
 
         if (!schema || !data[i].payload) {
             atomic_fetch_add_explicit(&state->payloads_unknown, 1, memory_order_relaxed);
@@ -585,7 +584,7 @@ uint32_t nvtx_payloads_copy(const struct nvtx_domain *domain, const void *payloa
         }
         if (!schema->shown || !schema->shown->field_count)
             continue;
-        bytes = payload_copy(schema->shown, &data[i], to + used, NVTX_BLOB_BYTES - used);
+        uint32_t bytes = payload_copy(schema->shown, &data[i], to + used, NVTX_BLOB_BYTES - used);
         if (!bytes)
             atomic_fetch_add_explicit(&state->payloads_dropped, 1, memory_order_relaxed);
         used += bytes;

@@ -217,11 +217,9 @@ void nvtx_text_copy_wide(char *to, struct nvtx_text text) NVTX_HIDDEN;
 
 static inline struct nvtx_text nvtx_text_narrow(const char *string, uint32_t limit)
 {
-    size_t bytes;
-
     if (!string)
         return (struct nvtx_text){.form = NVTX_NO_TEXT};
-    bytes = strnlen(string, (size_t)limit + 1);
+    size_t bytes = strnlen(string, (size_t)limit + 1);
     if (__builtin_expect(bytes > limit, 0))
         bytes = nvtx_text_clip(string, limit);
     return (struct nvtx_text){.form = NVTX_NARROW, .bytes = (uint32_t)bytes, .at.narrow = string};

@@ -132,16 +132,14 @@ static enum nvtx_time_state give_up(struct nvtx_time *time, const struct nvtx_pa
 
 enum nvtx_time_state nvtx_time_add(struct nvtx_time *time, const struct nvtx_pair *pair)
 {
-    double elapsed, off;
-
     if (time->is_broken)
         return NVTX_TIME_BROKEN;
     if (time->rate == 0)
         return measure(time, pair);
     if (!time_is_before(&time->now, pair))
         return give_up(time, pair);
-    elapsed = (double)(pair->ns - time->now.ns);
-    off = (double)(pair->ticks - time->now.ticks) * time->rate - elapsed;
+    double elapsed = (double)(pair->ns - time->now.ns);
+    double off = (double)(pair->ticks - time->now.ticks) * time->rate - elapsed;
     off = off < 0 ? -off : off;
     if (off > elapsed * RATE_CHANGE + SLACK_NS)
         return give_up(time, pair);

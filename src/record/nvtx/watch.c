@@ -66,7 +66,7 @@ static struct {
 
 static __thread struct watch_thread watch_self;
 
-/* The only place that computes the variable's address: see thread.c. */
+/* The only place that computes the variable's address: see buffer.c. */
 static __attribute__((noinline)) struct watch_thread *self(void)
 {
     return &watch_self;

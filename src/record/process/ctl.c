@@ -253,7 +253,6 @@ static void take_connections(struct recorder *recorder)
     }
     for (int i = 0; i < BACKLOG; i++) {
         int file = accept4(ctl->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        struct ctl_peer *place;
 
         if (file < 0)
             return;
@@ -261,7 +260,7 @@ static void take_connections(struct recorder *recorder)
             refuse(file);
             continue;
         }
-        place = find_place(ctl);
+        struct ctl_peer *place = find_place(ctl);
         serve(recorder, place); /* its request may have come by now */
         close_ours(ctl, &place->file);
         *place = (struct ctl_peer){

@@ -69,13 +69,9 @@ static void add_process(struct mp_buffer *header)
  * taken. */
 static void add_clocks(struct mp_buffer *header)
 {
-    struct timespec wall;
-
-    clock_gettime(CLOCK_REALTIME, &wall);
     mp_buffer_append_format(header, "clock=%s\nstart_clock_ns=%llu\nstart_realtime_ns=%llu\n",
                             mp_clock_name(), (unsigned long long)mp_clock_now(),
-                            (unsigned long long)wall.tv_sec * 1000000000u +
-                                (unsigned long long)wall.tv_nsec);
+                            (unsigned long long)mp_system_clock_ns(CLOCK_REALTIME));
 }
 
 static void add_cuda(struct mp_buffer *header, const struct recorder *recorder)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/settings/config.h"
 #include "record/core/clock.h"
+#include "record/core/thread.h"
 #include "record/process/recorder.h"
 
 #include "base/poison.h"
@@ -22,14 +23,6 @@
 static const int watched[] = {SIGINT, SIGTERM};
 
 #define WATCHED_COUNT (sizeof(watched) / sizeof(watched[0]))
-
-static void set_default(int number)
-{
-    struct sigaction action = {.sa_handler = SIG_DFL};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
-}
 
 /* Whether this is a second request, from a user who has lost patience. One request often comes
  * twice: timeout(1) signals the process and then its group, a terminal signals the group and a
@@ -54,7 +47,7 @@ static void on_signal(int number)
         atomic_store(&recorder->ending.signal_time, mp_monotonic_ns());
         work_wake(&recorder->gpu.core.work);
     } else if (!ours || is_impatient(recorder)) {
-        set_default(number);
+        signal_set_default(number);
         raise(number); /* delivered when this handler returns */
     }
     errno = saved_errno;
@@ -74,24 +67,16 @@ static void on_toggle(int number)
     errno = saved_errno;
 }
 
-static bool is_handled_by(int number, void (*handler)(int))
-{
-    struct sigaction present;
-
-    return sigaction(number, NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) &&
-           present.sa_handler == handler;
-}
-
 void signals_open(const char *usr2)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < WATCHED_COUNT; i++)
-        if (is_handled_by(watched[i], SIG_DFL))
+        if (signal_is_handled_by(watched[i], SIG_DFL))
             sigaction(watched[i], &action, NULL);
     action.sa_handler = on_toggle;
-    if (usr2 && is_handled_by(SIGUSR2, SIG_DFL))
+    if (usr2 && signal_is_handled_by(SIGUSR2, SIG_DFL))
         sigaction(SIGUSR2, &action, NULL);
     else if (usr2)
         mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d %s`",
@@ -101,10 +86,10 @@ void signals_open(const char *usr2)
 void signals_reset(void)
 {
     for (size_t i = 0; i < WATCHED_COUNT; i++)
-        if (is_handled_by(watched[i], on_signal))
-            set_default(watched[i]);
-    if (is_handled_by(SIGUSR2, on_toggle))
-        set_default(SIGUSR2);
+        if (signal_is_handled_by(watched[i], on_signal))
+            signal_set_default(watched[i]);
+    if (signal_is_handled_by(SIGUSR2, on_toggle))
+        signal_set_default(SIGUSR2);
 }
 
 static bool is_handled_by_program(int number)
@@ -133,7 +118,7 @@ void signals_raise(int number)
 {
     sigset_t only;
 
-    set_default(number);
+    signal_set_default(number);
     sigemptyset(&only);
     sigaddset(&only, number);
     pthread_sigmask(SIG_UNBLOCK, &only, NULL);
@@ -207,13 +192,11 @@ static bool happens_again(const siginfo_t *info)
 
 static void on_crash(int number, siginfo_t *info, void *context)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
     int saved_errno = errno;
 
     (void)context;
     have_it_written(mp_recorder, number);
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
+    signal_set_default(number);
     if (!happens_again(info))
         raise(number); /* delivered when this handler returns */
     errno = saved_errno;
@@ -222,28 +205,21 @@ static void on_crash(int number, siginfo_t *info, void *context)
 void crash_open(void)
 {
     struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    struct sigaction present;
 
     /* One signal at a time: the process dies of the one that came first. */
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < CRASH_SIGNALS; i++)
         sigaddset(&action.sa_mask, crash_signals[i].number);
     for (size_t i = 0; i < CRASH_SIGNALS; i++)
-        if (sigaction(crash_signals[i].number, NULL, &present) == 0 &&
-            !(present.sa_flags & SA_SIGINFO) && present.sa_handler == SIG_DFL)
+        if (signal_is_handled_by(crash_signals[i].number, SIG_DFL))
             sigaction(crash_signals[i].number, &action, NULL);
 }
 
 void crash_reset(void)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    struct sigaction present;
-
-    sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < CRASH_SIGNALS; i++)
-        if (sigaction(crash_signals[i].number, NULL, &present) == 0 &&
-            (present.sa_flags & SA_SIGINFO) && present.sa_sigaction == on_crash)
-            sigaction(crash_signals[i].number, &action, NULL);
+        if (signal_is_taken_by(crash_signals[i].number, on_crash))
+            signal_set_default(crash_signals[i].number);
 }
 
 /* ---- The writer ---- */

@@ -487,15 +487,13 @@ static void append_graph(struct paths *paths, const struct graph_edges *graph,
 
 void paths_settle(struct paths *paths, struct edge_store *store, struct dictionary *dictionary)
 {
-    uint32_t i, k;
-
     if (!paths->wanted || !store->unsettled)
         return;
-    for (i = 0; i < store->count; i++) {
+    for (uint32_t i = 0; i < store->count; i++) {
         struct graph_edges *graph = store->graphs[i];
 
         if (graph->state == GRAPH_RIPE) {
-            for (k = 0; k < graph->node_count; k++)
+            for (uint32_t k = 0; k < graph->node_count; k++)
                 look_up(paths, &graph->nodes[k]);
             graph->state = GRAPH_SETTLED;
             store->unsettled--;

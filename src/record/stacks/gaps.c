@@ -116,10 +116,13 @@ static void timer_remove(struct gap_thread *thread)
 
 static uint64_t computed_now(const struct gap_thread *thread)
 {
-    struct timespec time = {0};
+    return mp_system_clock_ns(clock_of(atomic_load(&thread->tid)));
+}
 
-    clock_gettime(clock_of(atomic_load(&thread->tid)), &time);
-    return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_nsec;
+/* Those that have been mapped, one after the other; NULL after the last. */
+static struct gap_thread *thread_at(const struct gaps *gaps, unsigned i)
+{
+    return i < GAP_THREADS ? atomic_load(&gaps->threads[i]) : NULL;
 }
 
 /* ---- The signal ---- */
@@ -149,24 +152,18 @@ void gaps_tick(struct stacks *stacks, struct core *core, struct gap_thread *thre
 
 static struct gap_thread *thread_of_signal(struct gaps *gaps, const siginfo_t *info)
 {
-    for (unsigned i = 0; info->si_code == SI_TIMER && i < GAP_THREADS; i++) {
-        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+    struct gap_thread *thread;
 
-        if (!thread)
-            break;
+    for (unsigned i = 0; info->si_code == SI_TIMER && (thread = thread_at(gaps, i)); i++)
         if (thread == info->si_value.sival_ptr)
             return thread;
-    }
     return NULL;
 }
 
 /* The signal is not ours: its action is the default one. */
 static void pass_on(int number)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
+    signal_set_default(number);
     raise(number); /* delivered when this handler returns */
 }
 
@@ -189,22 +186,6 @@ static void on_tick(int number, siginfo_t *info, void *context)
     errno = saved_errno;
 }
 
-static bool is_default(int number)
-{
-    struct sigaction present;
-
-    return sigaction(number, NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) &&
-           present.sa_handler == SIG_DFL;
-}
-
-static bool is_ours(int number)
-{
-    struct sigaction present;
-
-    return sigaction(number, NULL, &present) == 0 && (present.sa_flags & SA_SIGINFO) &&
-           present.sa_sigaction == on_tick;
-}
-
 /* Programs begin with the first or with the last real-time signal. So do we, after a few. */
 static int choose_signal(void)
 {
@@ -212,7 +193,7 @@ static int choose_signal(void)
 
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
     for (int number = SIGRTMAX - 4; number >= SIGRTMIN; number--)
-        if (is_default(number) && !sigismember(&blocked, number))
+        if (signal_is_handled_by(number, SIG_DFL) && !sigismember(&blocked, number))
             return number;
     return 0;
 }
@@ -305,14 +286,11 @@ static void give_back(void *item)
 /* The one that has this thread already. */
 static struct gap_thread *find_claimed(struct gaps *gaps, uint32_t tid)
 {
-    for (unsigned i = 0; i < GAP_THREADS; i++) {
-        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+    struct gap_thread *thread;
 
-        if (!thread)
-            break;
+    for (unsigned i = 0; (thread = thread_at(gaps, i)); i++)
         if (atomic_load(&thread->tid) == tid)
             return thread;
-    }
     return NULL;
 }
 
@@ -443,15 +421,12 @@ void gaps_waited(struct stacks *stacks, struct core *core, const struct mp_prelo
 /* A thread that was watched does not say when it ends. */
 static void forget_ended(struct gaps *gaps, pid_t pid)
 {
-    for (unsigned i = 0; i < GAP_THREADS; i++) {
-        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+    struct gap_thread *thread;
 
-        if (!thread)
-            break;
+    for (unsigned i = 0; (thread = thread_at(gaps, i)); i++)
         if (atomic_load(&thread->watched) &&
             syscall(SYS_tgkill, pid, atomic_load(&thread->tid), 0) != 0)
             give_back(thread);
-    }
 }
 
 /* ---- For all threads ---- */
@@ -489,20 +464,16 @@ void gaps_drain(struct stacks *stacks, struct core *core, gaps_use *use, void *c
 {
     struct gaps *gaps = &stacks->gaps;
     int number = atomic_load(&gaps->signal);
+    struct gap_thread *thread;
 
     if (!gaps->period || number <= 0)
         return;
-    if (!atomic_load(&gaps->off) && !is_ours(number)) {
+    if (!atomic_load(&gaps->off) && !signal_is_taken_by(number, on_tick)) {
         turn_off(gaps, "the program has taken the signal");
         gaps_stop(stacks);
     }
-    for (unsigned i = 0; i < GAP_THREADS; i++) {
-        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
-
-        if (!thread)
-            break;
+    for (unsigned i = 0; (thread = thread_at(gaps, i)); i++)
         drain(thread, use, context);
-    }
     forget_ended(gaps, core->pid);
 }
 
@@ -510,23 +481,17 @@ void gaps_drain(struct stacks *stacks, struct core *core, gaps_use *use, void *c
 void gaps_stop(struct stacks *stacks)
 {
     struct gaps *gaps = &stacks->gaps;
+    struct gap_thread *thread;
 
     atomic_store(&gaps->off, true);
-    for (unsigned i = 0; i < GAP_THREADS; i++) {
-        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
-
-        if (thread)
-            timer_remove(thread);
-    }
+    for (unsigned i = 0; (thread = thread_at(gaps, i)); i++)
+        timer_remove(thread);
 }
 
 void gaps_reset(struct stacks *stacks)
 {
     int number = atomic_load(&stacks->gaps.signal);
-    struct sigaction action = {.sa_handler = SIG_DFL};
 
-    if (number <= 0 || !is_ours(number))
-        return;
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
+    if (number > 0 && signal_is_taken_by(number, on_tick))
+        signal_set_default(number);
 }

@@ -62,11 +62,9 @@ static void find_build_id(struct native_module *module, const uint8_t *at, size_
     ElfW(Nhdr) note;
 
     while (bytes >= sizeof note) {
-        size_t name, data;
-
         memcpy(&note, at, sizeof note);
-        name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-        data = ((size_t)note.n_descsz + 3) & ~(size_t)3;
+        size_t name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+        size_t data = ((size_t)note.n_descsz + 3) & ~(size_t)3;
         if (name > bytes - sizeof note || data > bytes - sizeof note - name)
             return;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&

@@ -163,7 +163,6 @@ bool layout_from_offsets(struct python_layout *layout, const void *offsets, size
                          uint32_t version, const char **why)
 {
     struct words words = {offsets, bytes / sizeof(uint64_t), false};
-    size_t state, frame, code, after;
 
     *why = "is not known";
     if (words.count <= WORD_INTERPRETER || memcmp(words.at, COOKIE, sizeof(uint64_t)) != 0 ||
@@ -171,10 +170,10 @@ bool layout_from_offsets(struct python_layout *layout, const void *offsets, size
         MINOR(version) - FIRST_TOLD >= TOLD)
         return false;
     const struct offsets_parts *parts = &parts_of[MINOR(version) - FIRST_TOLD];
-    state = (size_t)WORD_INTERPRETER + parts->interpreter;
-    frame = state + parts->state;
-    code = frame + parts->frame;
-    after = code + parts->code; /* of objects in general */
+    size_t state = (size_t)WORD_INTERPRETER + parts->interpreter;
+    size_t frame = state + parts->state;
+    size_t code = frame + parts->frame;
+    size_t after = code + parts->code; /* of objects in general */
     if (words.at[WORD_FREE_THREADED]) {
         *why = "is free-threaded";
         return false;

@@ -275,13 +275,11 @@ static enum mp_status write_list(const struct mp_chunk_list *list, struct mp_chu
     for (struct mp_ring_chunk *chunk = list->first; chunk; chunk = chunk->next) {
         uint8_t *place = chunk->data + offsetof(struct mp_chunk_header, dropped);
         uint64_t dropped;
-        uint64_t since;
-        enum mp_status status;
 
         memcpy(&dropped, place, sizeof(dropped));
-        since = dropped > dropped_before ? dropped - dropped_before : 0;
+        uint64_t since = dropped > dropped_before ? dropped - dropped_before : 0;
         memcpy(place, &since, sizeof(since));
-        status = mp_chunk_file_append(file, chunk->data, chunk->bytes, error);
+        enum mp_status status = mp_chunk_file_append(file, chunk->data, chunk->bytes, error);
         memcpy(place, &dropped, sizeof(dropped));
         MP_TRY(status);
     }
