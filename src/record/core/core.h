@@ -70,7 +70,7 @@ static inline bool core_is_paused(const struct core *core)
 }
 
 /* Whether this is the process in which the recorder began. A child that was made without fork
- * handlers is not, as far as it can tell its id. Any thread, also in a signal handler. */
+ * handlers is not, if it can tell its id. Any thread, also in a signal handler. */
 static inline bool core_is_of_process(const struct core *core)
 {
     pid_t pid = mp_process_id();

@@ -27,7 +27,7 @@ struct own_threads {
 enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t stack_bytes,
                             void *(*run)(void *argument), void *argument);
 
-/* Whether the thread of that id waits for a lock or another thread, as far as /proc tells. Any
+/* Whether the thread of that id waits for a lock or another thread: /proc tells. Any
  * thread. */
 bool thread_waits(pid_t tid);
 

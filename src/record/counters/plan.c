@@ -228,7 +228,7 @@ static enum mp_status drop_loners(struct metric_plan *plan, const struct chip *c
     return MP_OK;
 }
 
-/* Gives all raw metrics to a new host object in one call. Each call gets passes of its own, and if
+/* Gives all raw metrics to a new host object in one call. Each call gets separate passes, and if
  * several calls have passes, values of some metrics come out as 0 (CUDA 13.0, H100). */
 static enum mp_status add_raw(struct metric_plan *plan, const struct chip *chip,
                               struct mp_error *error)

@@ -54,7 +54,7 @@ enum mp_status metric_plan_build(struct metric_plan **plan, const struct profile
                                  const char *list, CUdevice device, CUcontext context,
                                  bool only_listed, struct mp_error *error);
 
-/* Adds the names of all of CUPTI's metrics for the chip, as far as memory allows. */
+/* Adds the names of all of CUPTI's metrics for the chip, if memory allows. */
 void metric_plan_add_base(struct metric_plan *plan);
 
 void metric_plan_free(struct metric_plan *plan);

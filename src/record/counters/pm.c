@@ -57,7 +57,7 @@ static void offer_bases(struct mp_meant *meant, const struct profiler_chip_info 
                 mp_meant_offer(meant, list.names[i]);
 }
 
-/* The suffix begins at the first point behind the unit: TPC.TriageCompute.sm__cycles_active.avg. */
+/* The suffix begins at the first point after the unit: TPC.TriageCompute.sm__cycles_active.avg. */
 static const char *suffix_of(const char *name)
 {
     const char *unit = strstr(name, "__");
@@ -140,7 +140,7 @@ static bool fits(struct pm_choice *choice, const struct profiler_chip_info *chip
            passes == 1;
 }
 
-/* Why nothing of the request fits beside the others. */
+/* Why nothing of the request fits with the others. */
 static enum unavailable why_not(const struct profiler_chip_info *chip,
                                 const struct requested_counter *request)
 {
@@ -191,7 +191,7 @@ static bool take_all(struct pm_choice *choice, const struct profiler_chip_info *
     return true;
 }
 
-/* Takes the request by the first of its names that fits beside the others. False: it has names, and
+/* Takes the request by the first of its names that fits with the others. False: it has names, and
  * none does. */
 static bool take_one(struct pm_choice *choice, const struct profiler_chip_info *chip,
                      struct sample_plan *plan, size_t at, struct sample_set *set)

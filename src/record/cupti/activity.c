@@ -1,5 +1,6 @@
-/* The order of calls by which CUPTI's kinds go on and off. The order matters, so it has a file of
- * its own: attributes before kinds, the clock before both, and some kinds never off (quirks.def).
+/* The order of calls by which CUPTI's kinds go on and off. The order matters, so this file
+ * has all of it: attributes before kinds, the clock before both, and some kinds never off
+ * (quirks.def).
  */
 #include "record/cupti/activity.h"
 
@@ -88,7 +89,7 @@ static void set_flag(struct gpu *gpu, int attribute, const char *name, uint8_t v
     set_attribute(gpu, attribute, name, &value, sizeof(value));
 }
 
-/* CUPTI's own limit is 250 buffers: a GiB for each context whose records it falls behind with. */
+/* CUPTI's own limit is 250 buffers: a GiB for each context whose records it cannot keep up with. */
 static void limit_device_buffers(struct gpu *gpu)
 {
     size_t max = gpu->core.config.gpu_buffer_mb / DEVICE_BUFFER_MB;
@@ -97,8 +98,8 @@ static void limit_device_buffers(struct gpu *gpu)
                   &max, sizeof(max));
 }
 
-/* CUPTI need not zero our buffers: they are zeroed already. Only while we have the callbacks, as
- * far as we know: another client's buffers are not zeroed. */
+/* CUPTI need not zero our buffers: they are zeroed already. Only while we seem to have the
+ * callbacks: another client's buffers are not zeroed. */
 static void promise_zeroes(struct gpu *gpu, bool promised)
 {
     set_flag(gpu, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);

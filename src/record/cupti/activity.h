@@ -134,7 +134,7 @@ void clock_renewal_restart(struct clock_renewal *clock_renewal, uint64_t work);
 /* Whether the clock is to be registered again now. Called each time that the writer has taken all
  * there is. `work`: records of device work, ever; `end`: the newest end of such work; `answered`:
  * no launch is known to wait for its record. If no record has come since the last look, no work is
- * under way, as far as the recorder can tell. */
+ * under way that the recorder knows of. */
 bool clock_renewal_is_due(struct clock_renewal *clock_renewal, uint64_t now, uint64_t work,
                           uint64_t end, bool answered);
 

@@ -13,7 +13,7 @@
  * before they do their work. CUPTI is attached then, so it sees the call itself like any other.
  * Without that library `graph` means `init`, and so does `range` if cuProfilerStart begins a range.
  *
- * Some clients stay CUPTI's subscriber but record only in sessions. Beside such a client the
+ * Some clients stay CUPTI's subscriber but record only in sessions. With such a client the
  * recorder uses CUPTI's activity records alone, also for calls. The preloaded library reports
  * cuProfilerStart and Stop, and the driver is asked for contexts. Synchronisation, stacks, the
  * contents of graphs and takeovers by other clients are then not known.

@@ -286,7 +286,7 @@ static bool is_answered(struct gpu *gpu, gpu_switch_alone *alone)
     return true;
 }
 
-/* Whether something is to come of CUPTI, as far as that is known. */
+/* Whether something is known to come of CUPTI. */
 static bool waits(const struct gpu *gpu)
 {
     if (is_blind(gpu))

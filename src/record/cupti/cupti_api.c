@@ -4,7 +4,8 @@
  *     1. a copy that the process has loaded (PyTorch brings one): two copies would fight, so the
  *        search ends here even when that copy cannot be used
  *     2. MINIPROF_CUPTI
- *     3. beside the loaded libcudart, in the layouts of the toolkit and of NVIDIA's Python packages
+ *     3. next to the loaded libcudart, in the layouts of the toolkit and of NVIDIA's Python
+ * packages
  *     4. the sonames, newest first, that are not newer than the driver, by the loader's own rules
  *     5. CUDA_HOME, CUDA_PATH, /usr/local/cuda
  *

@@ -1,5 +1,5 @@
 /* Matches CUPTI's records with the launches that they are of: which launches have none yet, and how
- * far the records are behind the program.
+ * late the records come.
  */
 #include "record/cupti/launch_matching.h"
 
@@ -92,7 +92,7 @@ void matching_end(struct launch_matching *matching)
 
 /* ---- Lag ----
  *
- * How far records are behind launches. Launches without a record age until one arrives; graphs
+ * How late records come. Launches without a record age until one arrives; graphs
  * that may have no work do not count.
  */
 

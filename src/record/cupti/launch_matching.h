@@ -48,8 +48,8 @@ void matching_end(struct launch_matching *matching);
 
 /* ---- Lag ----
  *
- * How far the GPU's records are behind its launches. A CUPTI that cannot keep up delivers device
- * records later and later, or not at all, while the program's calls go on (ever_slower in
+ * How much later than its launches the GPU's records come. A CUPTI that cannot keep up delivers
+ * device records later and later, or not at all, while the program's calls go on (ever_slower in
  * quirks.def). Nothing else shows this: the device part of such a trace merely ends early.
  *
  *     launches   a  b  c             d  e  f  g
@@ -74,9 +74,9 @@ void matching_end(struct launch_matching *matching);
  * exists that the device may launch, or that has conditional nodes: CUPTI may deliver no record for
  * those.
  *
- * A kernel that runs for 5 s while launches queue behind it looks the same as a lag. If other work
- * ends meanwhile, on any stream, CUPTI is not the cause. Without any record of work there is no
- * lag: then something else is wrong.
+ * A kernel that runs for 5 s while launches queue up after it looks the same as a lag. If other
+ * work ends meanwhile, on any stream, CUPTI is not the cause. Without any record of work there is
+ * no lag: then something else is wrong.
  *
  * Times are ns of the trace's clock. Constant time and memory. The writer's alone.
  */

@@ -188,7 +188,7 @@ bool overlaps_stay(struct overlaps *overlaps)
 #define OLD_NAME_BYTES  128          /* CUPTI 13.0 asks for 64 at least */
 
 /* Whether the other client uses CUPTI's subscribers of version 2, of which there may be several.
- * They exclude ours of version 1: cuptiSubscribe is refused as beside any client, and the functions
+ * They exclude ours of version 1: cuptiSubscribe is refused as with any client, and the functions
  * for the whole process answer NOT_COMPATIBLE (pytorch/pytorch pull request 192094: "Cannot mix
  * global-scope and subscriber-scope activity APIs"). Not tried: it needs a driver of r610. */
 static bool is_of_version_2(const struct cupti_api *cupti, CUptiResult result)

@@ -97,7 +97,7 @@ struct gpu;
 
 /* Becomes CUPTI's subscriber, whose callbacks go to attach.calls. MP_ERR_UNSUPPORTED if another
  * client is the subscriber. *error has its name if that can be known, and *other when it has CUPTI:
- * CLIENT_STAYS only if CUPTI's activities may be used beside it. */
+ * CLIENT_STAYS only if CUPTI's activities may be used with it. */
 enum mp_status subscriber_open(struct gpu *gpu, enum client_habit *other, struct mp_error *error);
 
 /* No longer, where a step after subscriber_open has failed. */
@@ -109,7 +109,7 @@ void subscriber_watch_base(struct gpu *gpu);
 /* Nothing more is recorded: switches off the callbacks of launches and graphs. */
 void subscriber_watch_ends(struct gpu *gpu);
 
-/* The callbacks behind rows of `sync`, and behind rows of `call` where CUPTI's API records cannot
+/* The callbacks that make rows of `sync`, and rows of `call` where CUPTI's API records cannot
  * be used. */
 void subscriber_watch_syncs(struct gpu *gpu, bool on);
 void subscriber_watch_calls(struct gpu *gpu, bool on);

@@ -191,7 +191,7 @@ static bool is_captured(struct gpu *gpu, struct call_log *log, uintptr_t stream,
         return false;
     if (!stream && per_thread)
         stream = (uintptr_t)CU_STREAM_PER_THREAD;
-    if (gpu->api.all_driver) /* our call would have a row of its own */
+    if (gpu->api.all_driver) /* our call would have a row too */
         own_calls_note(&gpu->core.logs.own, correlation);
     log->busy = true;
     gpu->driver.is_capturing((CUstream)stream, &status);

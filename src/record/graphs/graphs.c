@@ -284,7 +284,7 @@ static void graphs_fill(struct gpu *gpu, struct graph_reading *reading, CUgraph 
     free(nodes);
 }
 
-/* Asks again for the ids of child graphs' nodes. They are cloned into a graph with an id of its own
+/* Asks again for the ids of child graphs' nodes. They are cloned into a graph with a separate id
  * and get other ids when that graph is merged into the executable graph (seen with CUPTI 13.0). */
 static void ask_again(const struct graph_reading *reading)
 {
@@ -330,7 +330,7 @@ static void add_nodes(struct graph_making *making, struct graph_edges *edges)
 }
 
 /* Adds the parts of the graph: nodes inside other nodes, such as the bodies of conditional ones,
- * may belong to a graph with an id of its own. */
+ * may belong to a graph with a separate id. */
 static void add_parts(struct graphs *graphs, struct graph_reading *reading)
 {
     struct graph_making *making = reading->making;

@@ -94,7 +94,7 @@ struct op_thread {
     struct op_launch launches[OPS_LAUNCHES];
 };
 
-/* A communicator, as far as it is known. */
+/* What is known of a communicator. */
 struct comm_fact {
     uint64_t hash;
     uint64_t parent;

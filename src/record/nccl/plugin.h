@@ -22,8 +22,8 @@
 
 /* ---- NCCL's interface to profiler plugins ----
  *
- * Versions 4 (NCCL 2.27), 5 (2.28) and 6 (2.29), as far as
- * the recorder uses it. NCCL looks for a symbol ncclProfiler_vN, takes the newest, and calls what
+ * Versions 4 (NCCL 2.27), 5 (2.28) and 6 (2.29): what the
+ * recorder uses. NCCL looks for a symbol ncclProfiler_vN, takes the newest, and calls what
  * is in it (NVIDIA/nccl, src/include/plugin/profiler).
  */
 

@@ -6,7 +6,7 @@
  *
  * From then on an NVTX call of the application costs one relaxed load while recording is off. While
  * it is on, the call reads the processor's time stamp counter and copies the event into a buffer of
- * its own thread. Neither CUDA nor CUPTI is needed.
+ * its thread. Neither CUDA nor CUPTI is needed.
  *
  * One thread, the writer, calls mp_nvtx_drain from time to time and gets the events. All memory is
  * bounded: 16 MiB of buffers, 32 MiB of registered strings, little else. Events that do not fit are
@@ -59,7 +59,7 @@ struct mp_nvtx_sink {
 
 /* Takes over one NVTX instance. `version` is 1 for NVTX v2's entry point, 2 for v3's;
  * get_export_table is what NVTX passed. Any thread, any number of times: each executable and
- * library with NVTX in it has an instance of its own. Returns 1. Returns 0 if the instance cannot
+ * library with NVTX in it has its instance. Returns 1. Returns 0 if the instance cannot
  * be used, there is no memory or the process is a forked child; NVTX then turns its functions off.
  * Recording starts off: mp_nvtx_set_recording must follow. The library must not be unloaded
  * afterwards (link with -z nodelete): the tables and a thread-specific key point into it. */
@@ -102,15 +102,14 @@ bool mp_nvtx_is_recording(void);
 /* The same also for notes, which need no NVTX in the process. */
 bool mp_nvtx_is_on(void);
 
-/* Puts a number among the calling thread's events, as an event of its own (MP_NVTX_ORIGIN). The
+/* Puts a number among the calling thread's events, as a separate event (MP_NVTX_ORIGIN). The
  * ranges that are open at this event are those around the node with this number. False when nothing
  * is recorded now, or there is no room, which is counted. */
 bool mp_nvtx_note_origin(uint32_t number);
 
-/* Puts up to MP_NVTX_NOTE_BYTES among the calling thread's events, as an event of kind MP_NVTX_NOTE
+/* Puts up to 512 bytes among the calling thread's events, as an event of kind MP_NVTX_NOTE
  * with the time of the call. False when nothing is recorded now, or there is no room, which is
  * counted. Any thread; costs a relaxed load while recording is off. */
-#define MP_NVTX_NOTE_BYTES 512u
 bool mp_nvtx_note(const void *bytes, uint32_t count);
 
 /* A number that no range of this process has had or gets, for mp_nvtx_note. 0 when nothing is
@@ -131,8 +130,8 @@ void mp_nvtx_child_begins_anew(void);
 /* ---- Extended payloads: schemas that applications register, and payloads of an event ----
  *
  * A schema is a struct's layout. The handler keeps its fields that are numbers, pointers and texts.
- * Arrays, unions and structs inside of it are left out. In the call a payload is copied as far as
- * its fields reach, and the texts to which it points are copied after it:
+ * Arrays, unions and structs inside of it are left out. In the call a payload is copied up to
+ * its last field, and the texts to which it points are copied after it:
  *
  *     mp_nvtx_payload | data, up to 8 bytes more | text\0text\0, up to 8 bytes more | next payload
  *

@@ -27,8 +27,8 @@ enum {
     NVTX_THREADS = NVTX_CHUNKS,
     NVTX_READY_CHUNKS = 32, /* free chunks whose pages are kept mapped in, ahead of use */
     NVTX_TEXT_BYTES = 4096, /* of a message, with its zero */
-    NVTX_LEVEL_SLOTS = 64, /* domains with a push/pop level of their own; the last slot is shared */
-    NVTX_KEPT_POPS = 256,  /* pops of as many open pushes always find room */
+    NVTX_LEVEL_SLOTS = 64,  /* domains with separate push/pop levels; the last slot is shared */
+    NVTX_KEPT_POPS = 256,   /* pops of as many open pushes always find room */
     NVTX_STRING_BUCKETS = 4096,
     NVTX_SCHEMAS = 4096,           /* slots: three quarters of them are used at most */
     NVTX_SCHEMA_FIELDS = 64,       /* of one schema; further ones are left out */

@@ -1,11 +1,11 @@
 /* How a recording begins, and how it ends: by exit(3) or quick_exit(3) on any thread, by a signal,
  * or in a forked child (inject.c).
  *
- *     finish:  FINISHING -> last flush (a thread of its own, 5 s) -> writer closes the file (5 s)
+ *     finish:  FINISHING -> last flush (a separate thread, 5 s) -> writer closes the file (5 s)
  *              -> INERT
  *
  * CUPTI's forced flush hangs in some versions, and a kernel may never end. So a separate thread
- * does the flush, and is left behind when it takes too long. The records of that flush are then
+ * does the flush, and is left alone when it takes too long. The records of that flush are then
  * missing, and the file says so. What was written before is complete.
  *
  * exit may be called in a signal handler that interrupted a call of CUDA, or malloc. The
@@ -80,7 +80,7 @@ enum mp_status flusher_start(struct recorder *recorder);
 
 /* ---- Entry points ----
  *
- * The four functions that libminiprof.so exports. Beside them only the tables of NCCL's plugin are
+ * The four functions that libminiprof.so exports. Besides, only the tables of NCCL's plugin are
  * visible (nccl/plugin.c, exports.map).
  *
  * All may be called any number of times, from any thread, in any order. They answer 1, "fine", even

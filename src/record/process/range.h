@@ -30,7 +30,7 @@
  *
  * The flusher makes the calls into CUPTI at the end of a range: the flush and the switching off
  * (range_leave). The thread that ends the range waits a second for it at most. So a CUPTI that
- * hangs, or is minutes behind, stops neither the program nor the writer.
+ * hangs, or is minutes late, stops neither the program nor the writer.
  *
  * Correlation ids tell which launches are inside a range. Where no CUDA call begins or ends the
  * range, the recorder makes one to get an id: cuDriverGetVersion, which does nothing.

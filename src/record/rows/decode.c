@@ -58,7 +58,7 @@ void decode_limit_times(struct decoder *decoder, uint64_t begin, uint64_t passed
 }
 
 /* Whether the time is of another clock. After a clock was registered again, CUPTI gives the first
- * kernels times of its own clock (clock_again in quirks.def). Work that ran before has times of the
+ * kernels times of its clock (clock_again in quirks.def). Work that ran before has times of the
  * other client's clock. Such times do not lie on the trace's axis and cannot be converted. */
 static bool is_foreign(struct decoder *decoder, uint64_t time)
 {

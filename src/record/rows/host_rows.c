@@ -52,7 +52,7 @@ static const char *name_of(struct host_rows *rows, uintptr_t address)
 
 /* ---- Rows ---- */
 
-/* What a row says beside its times. */
+/* What a row says besides its times. */
 struct origin {
     uint32_t context, stream; /* CUPTI's ids; context 0: not known */
     uint64_t node;
@@ -330,7 +330,7 @@ void host_rows_settle(struct recording *recording, bool last)
         uint32_t waited = run->rounds++;
         bool overdue = waited >= PATIENCE && now >= run->until_ms;
 
-        /* In order: a function that waits holds up those behind it, which may be of its node. One
+        /* In order: a function that waits holds up those after it, which may be of its node. One
          * round is for launches of other threads, which may be older than those that are here. */
         if (kept || (!waited && !last) || !append_run(recording, run, last || overdue))
             rows->runs[kept++] = *run;

@@ -73,7 +73,7 @@ static void take_begin(struct carried *carried, struct open_thread *thread, uint
             append_begin(carried, thread, &thread->open[i], time);
 }
 
-/* What was met as ended already gets the row of its own end. */
+/* What was met as ended already gets the row of its end. */
 static void take_end(struct carried *carried, struct open_thread *thread, uint64_t time)
 {
     for (uint32_t i = thread->count; i--;)

@@ -1,4 +1,4 @@
-/* The counters of what was lost or looks wrong. Each cause has a counter of its own, because each
+/* The counters of what was lost or looks wrong. Each cause has its counter, because each
  * needs another remedy. Counters that have changed go to the file at each flush.
  */
 #include "record/rows/quality.h"

@@ -141,7 +141,7 @@ struct flight_notes {
 };
 
 /* The present time, but not before anything that was recorded: on the software GPU each thread has
- * a clock of its own. */
+ * its clock. */
 uint64_t flight_time_now(const struct mp_chunk_ring *ring);
 
 /* Instead of the rows of `capture` and `quality`. */

@@ -190,7 +190,7 @@ static inline uint8_t load_byte(uintptr_t at)
 struct evaluator {
     struct {
         _Atomic uintptr_t begin; /* 0: free */
-        _Atomic uintptr_t bytes; /* as far as is known */
+        _Atomic uintptr_t bytes; /* that are known */
     } parts[EVALUATOR_PARTS];
     _Atomic uint32_t looks;
     _Atomic bool looking; /* a thread is at it */

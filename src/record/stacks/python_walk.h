@@ -46,7 +46,7 @@ uint32_t code_arena_number(struct code_arena *arena, struct stack_store *store, 
  *
  * An address is used again when a function was freed: by another function, often one of the same
  * name and file. So what is known of an address is compared with what is there, each time. From
- * 3.12 on a code object has a number of its own. Before, the addresses of its parts, its first
+ * 3.12 on a code object has a unique number. Before, the addresses of its parts, its first
  * line and a hash of its line table must be the same; then all that a stack says is the same.
  */
 
@@ -131,7 +131,7 @@ struct walk {
     uint32_t max;   /* frames that are kept, up to WALK_DEPTH; 0: as many */
     uint32_t count; /* walks */
     bool broken;    /* the last one ended too early */
-    /* What evaluators keep on the native stack, innermost first, as far as there is room; not with
+    /* What evaluators keep on the native stack, innermost first, up to WALK_RECORDS; not with
      * pages that are copied. */
     uint32_t record_count;
     uintptr_t records[WALK_RECORDS];

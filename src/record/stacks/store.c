@@ -84,7 +84,7 @@ uint32_t store_stack(struct stack_store *store, const uint64_t *places, uint32_t
     return stack;
 }
 
-/* Copies what is behind a number; zeroes if there is nothing. */
+/* Copies what a number stands for; zeroes if there is nothing. */
 static void get(struct stack_store *store, const struct mp_intern *pool, uint32_t id, void *to,
                 size_t bytes)
 {

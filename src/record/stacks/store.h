@@ -83,7 +83,7 @@ uint32_t store_module(struct stack_store *store, const void *module, size_t byte
 /* The number of the stack with these places, the innermost first. 0 without room. */
 uint32_t store_stack(struct stack_store *store, const uint64_t *places, uint32_t count);
 
-/* What is behind a number. The writer. Functions and modules: owned by the store, and stay. */
+/* What a number stands for. The writer. Functions and modules: owned by the store, and stay. */
 struct stored_stack store_stack_get(struct stack_store *store, uint32_t stack);
 uint64_t store_place_get(struct stack_store *store, uint32_t place);
 const struct stored_code *store_code_get(struct stack_store *store, uint32_t code);

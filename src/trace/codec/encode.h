@@ -58,8 +58,8 @@ void mp_encoder_free(struct mp_encoder *encoder);
 
 struct mp_encoded {
     const struct mp_sink *sink; /* belongs to the encoder, until its next use */
-    uint64_t first_time;        /* least time that is not 0; 0 without times */
-    uint64_t last_time;         /* greatest end */
+    uint64_t first_time;        /* earliest that is not 0; 0 without times */
+    uint64_t last_time;         /* latest end */
 };
 
 /* Encodes the rows of `builder`, which keeps them. MP_ERR_MEMORY. */

@@ -268,7 +268,7 @@ void mp_interval_values(struct mp_predictor state[2], const struct mp_grid *grid
  *
  * Finds the grid that a device's times lie on.
  *
- * An H100 stamps its work in steps of 32 ns of its own clock. CUPTI maps that clock to the host's
+ * An H100 stamps its work in steps of 32 ns of its clock. CUPTI maps that clock to the host's
  * by straight lines, so the steps arrive as 32.0006 ns or so, rounded down. The raw remainder then
  * looks like one or two bits of noise in every time, although nothing in it is random. Measured on
  * one H100 over 35 ms: 18.25 ppm of slope, and never more than 1 ns off the line.
@@ -287,7 +287,7 @@ void mp_interval_values(struct mp_predictor state[2], const struct mp_grid *grid
 #define FEWEST_KNOWN 6   /* the same for a step that another chunk has shown */
 #define NEAR         1e5 /* ns: over that, 50 ppm of slope are 5 ns */
 
-/* ns; the greatest that fits wins. 1000 and 1024: older devices. */
+/* ns; the largest that fits wins. 1000 and 1024: older devices. */
 static const unsigned step_candidates[] = {1024, 1000, 512, 32};
 
 /* libminiprof.so needs only libc, hence no libm. Both functions are exact below 2^53, and all ticks

@@ -116,7 +116,7 @@ static void note_damage(struct mp_cursor *cursor, uint64_t offset)
         cursor->damage.first_offset = offset;
 }
 
-/* Skips what is damaged at the cursor's position, at least `least` bytes. */
+/* Skips what is damaged at the cursor's position, at least `min` bytes. */
 static enum mp_status skip_damage(struct mp_cursor *cursor, uint64_t min)
 {
     uint64_t found;
@@ -225,7 +225,7 @@ static void damaged_chunk(struct mp_cursor *cursor, uint64_t offset, uint32_t ro
 
 /* ---- Reading chunks ---- */
 
-/* Reads and decompresses the frame behind a header at `offset`; its checksum is zstd's. */
+/* Reads and decompresses the frame after a header at `offset`; its checksum is zstd's. */
 static enum mp_status unpack(struct mp_cursor *cursor, const struct mp_chunk_header *header,
                              uint64_t offset)
 {
@@ -257,7 +257,7 @@ static bool take_weight(struct mp_cursor *cursor, const struct mp_chunk_header *
     return true;
 }
 
-/* The next chunk header, whatever it says about its chunk; the cursor moves behind the chunk. */
+/* The next chunk header, whatever it says about its chunk; the cursor moves past the chunk. */
 static enum mp_status take_any_header(struct mp_cursor *cursor, struct mp_chunk_header *header,
                                       uint64_t *offset)
 {

@@ -14,7 +14,7 @@
  *
  * The file around the chunks: the header before them, their numbers, the index after them.
  *
- * The caller passes a chunk as it stands in the file: its struct mp_chunk_header, then the zstd
+ * The caller passes a chunk as it is in the file: its struct mp_chunk_header, then the zstd
  * frame. The chunk's number and checksum are filled in here. If a write fails, the part of the
  * chunk that was written is cut off again, so that the file ends with a complete chunk.
  *
@@ -25,7 +25,7 @@ struct mp_chunk_file {
     int fd;
     uint32_t sequence;      /* of the next chunk */
     uint64_t header_bytes;  /* where the first chunk begins */
-    uint64_t position;      /* behind the last complete chunk */
+    uint64_t position;      /* after the last complete chunk */
     bool may_have_room;     /* after MP_ERR_IO: the disk was full, and nothing else is wrong */
     struct mp_buffer index; /* struct mp_index_entry for each chunk */
 };
@@ -34,7 +34,7 @@ struct mp_chunk_file {
 enum mp_status mp_chunk_file_begin(struct mp_chunk_file *file, int fd, const char *text,
                                    struct mp_error *error);
 
-/* Appends a chunk of so many bytes. */
+/* Appends a chunk of `bytes` bytes. */
 enum mp_status mp_chunk_file_append(struct mp_chunk_file *file, uint8_t *chunk, size_t bytes,
                                     struct mp_error *error);
 
@@ -65,7 +65,7 @@ struct mp_ring_chunk {
     struct mp_ring_chunk *next; /* that came after it */
     size_t bytes;
     uint32_t rows;
-    uint64_t last; /* greatest time in it, ends included */
+    uint64_t last; /* latest time in it, ends included */
     uint8_t data[];
 };
 
@@ -80,8 +80,8 @@ struct mp_chunk_ring {
     struct mp_chunk_list kept;
     struct mp_chunk_list events;
     struct mp_chunk_list notes;
-    uint64_t newest; /* greatest time of all events, ever */
-    uint64_t gone;   /* greatest time of the events that were dropped: all later events are here */
+    uint64_t newest; /* latest time of all events, ever */
+    uint64_t gone;   /* latest time of the events that were dropped: all later events are here */
 };
 
 /* Takes a copy of a chunk and drops older events if needed. Chunks of NOTE tables go to a list that

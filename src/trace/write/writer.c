@@ -1,6 +1,6 @@
-/* The writer of a trace: one builder a table, one encoder, one output. When a chunk of rows is
- * due, the definitions that the rows refer to are written first. After an error it accepts rows
- * and drops them, so that the recorder need not check each one.
+/* The writer of a trace: one builder a table, one encoder, one output. Before a chunk of rows
+ * is written, the definitions that the rows refer to are written first. After an error it accepts
+ * rows and drops them, so that the recorder need not check each one.
  */
 #include "trace/write/writer.h"
 #include "trace/codec/codec.h"
@@ -22,7 +22,7 @@ struct mp_writer_output {
     ZSTD_CCtx *zstd;
     struct mp_buffer packed; /* chunk header and frame, on their way to the file */
     struct mp_chunk_file file;
-    const struct mp_chunk_sink *sink; /* takes the chunks in place of the file */
+    const struct mp_chunk_sink *sink; /* takes the chunks instead of the file */
     uint32_t chunk_bytes;
     bool wait_for_room;
     uint64_t event_rows;
@@ -138,7 +138,7 @@ enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer
     return MP_OK;
 }
 
-/* Compresses the encoded columns behind the chunk header in output->packed, ending a block at every
+/* Compresses the encoded columns after the chunk header in output->packed, ending a block at every
  * cut. */
 static enum mp_status pack(struct mp_writer *writer, const struct mp_sink *sink)
 {

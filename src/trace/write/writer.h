@@ -21,7 +21,7 @@
 
 /* Takes chunks instead of a file. */
 struct mp_chunk_sink {
-    /* A chunk as it would stand in the file, except for its number and checksum (chunks.h fills
+    /* A chunk as it would be in the file, except for its number and checksum (chunks.h fills
      * them in). The writer owns the chunk, so the sink copies what it keeps. Anything but MP_OK
      * breaks the writer. */
     enum mp_status (*take)(void *context, const struct mp_table_info *table, const uint8_t *chunk,
