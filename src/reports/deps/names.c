@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text/foreign.h"
-#include "reports/common/host_code.h"
+#include "reports/stacks/print.h"
 
 #include "reports/common/quality.h"
 #include "reports/deps/sections.h"

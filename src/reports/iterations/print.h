@@ -8,8 +8,8 @@
 
 #include <miniprof/trace.h>
 
-#include "reports/common/host_code.h"
 #include "reports/recording_cost/recording_cost.h"
+#include "reports/stacks/print.h"
 #include "reports/stacks/stacks.h"
 #include "table/table.h"
 

@@ -23,7 +23,7 @@ struct stacks_making {
 enum mp_status stacks_weigh(struct stacks_making *making, struct mp_trace *trace,
                             struct mp_error *error);
 
-/* host.c: stacks_in_front_of all host code on the path of a window. MP_ERR_MEMORY. */
+/* gaps.c: stacks_in_front_of all host code on the path of a window. MP_ERR_MEMORY. */
 enum mp_status stacks_each_host(const struct stacks_host *host, const struct deps_window *window);
 
 /* The same, added to the weights. */
@@ -33,12 +33,6 @@ static inline struct stacks_weights *stacks_weights_of(struct stacks_making *mak
 {
     return &making->weights[stack < making->weight_count ? stack : 0];
 }
-
-/* samples.c: adds the samples. */
-void stacks_weigh_samples(struct stacks_making *making);
-
-/* rows.c: rows and nodes from the weights. MP_ERR_MEMORY. */
-enum mp_status stacks_make_rows(struct stacks_making *making);
 
 static inline void stacks_add(struct stacks_weights *to, const struct stacks_weights *from)
 {

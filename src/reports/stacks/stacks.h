@@ -100,7 +100,7 @@ double stacks_percent(const struct stacks_result *result, uint64_t device);
 void stacks_put_row(struct mp_buffer *text, const struct stacks_result *result,
                     const struct stacks_options *options, const struct stacks_row *row, bool whole);
 
-/* ---- Host code between two calls: host.c ---- */
+/* ---- Host code between two calls: gaps.c ---- */
 
 /* What takes the stacks of host code (0: unknown), and what they are known from. */
 struct stacks_host {
@@ -117,7 +117,7 @@ struct stacks_host {
 void stacks_in_front_of(const struct stacks_host *host, const struct deps_lane *lane, uint32_t next,
                         uint64_t begin, uint64_t end);
 
-/* ---- Nodes of graphs: makers.c ---- */
+/* ---- Nodes of graphs: weights.c ---- */
 
 /* Where the nodes of graphs that ran were made. Memory: 24 bytes each. */
 struct stacks_makers {

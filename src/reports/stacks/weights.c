@@ -4,11 +4,79 @@
 #include <stdlib.h>
 
 #include "base/data/hash.h"
+#include "profile/activity.h"
 #include "profile/reading.h"
 #include "reports/stacks/build.h"
+#include "reports/stacks/stacks.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
+
+/* ---- Nodes of graphs ----
+ *
+ * Only rows of the trace name the nodes of graphs, so activities are found again by their times.
+ */
+
+struct maker_pass {
+    const struct call_stacks *stacks;
+    struct stacks_makers *makers;
+};
+
+/* Nodes that begin at once in one launch share their maker. */
+static uint64_t node_place(uint64_t begin, uint64_t correlation)
+{
+    return mp_mix64(begin ^ mp_mix64(correlation));
+}
+
+static enum mp_status take_node(void *context, const struct mp_batch *batch, uint32_t row)
+{
+    const struct activity_table *table = activity_of(batch->table->id);
+    const struct maker_pass *pass = context;
+    uint64_t node = activity_value(batch->columns, table->node, row);
+    uint32_t stack = node ? call_stacks_of_work(pass->stacks, 0, node) : 0;
+
+    if (!stack)
+        return MP_OK;
+    return mp_map_put(&pass->makers->of_places,
+                      node_place(activity_value(batch->columns, table->start, row),
+                                 activity_value(batch->columns, table->correlation, row)),
+                      stack);
+}
+
+static const struct reading_table node_tables[] = {
+    {MP_TABLE_kernel, MP_MASK(kernel, node, start, correlation), .take_row = take_node},
+    {MP_TABLE_copy, MP_MASK(copy, node, start, correlation), .take_row = take_node},
+    {MP_TABLE_set, MP_MASK(set, node, start, correlation), .take_row = take_node},
+};
+
+enum mp_status stacks_makers_load(struct stacks_makers *makers, struct mp_trace *trace,
+                                  const struct call_stacks *stacks, struct mp_error *error)
+{
+    struct maker_pass pass = {stacks, makers};
+    const struct reading reading = {
+        .trace = trace, .what = "the nodes", .context = &pass, READING_TABLES(node_tables)};
+
+    *makers = (struct stacks_makers){.of_places = {.count = 0}};
+    return stacks->nodes.count ? reading_run(&reading, error) : MP_OK;
+}
+
+uint32_t stacks_maker(const struct stacks_makers *makers, const struct deps *deps, uint32_t index)
+{
+    const struct deps_activity *work = &deps->activities[index];
+    uint32_t stack =
+        index >= deps->host_count && work->flags & DEPS_NODE
+            ? mp_map_get(&makers->of_places, node_place(work->begin, work->correlation))
+            : MP_MAP_ABSENT;
+
+    return stack == MP_MAP_ABSENT ? 0 : stack;
+}
+
+void stacks_makers_free(struct stacks_makers *makers)
+{
+    mp_map_free(&makers->of_places);
+}
+
+/* ---- Weights ---- */
 
 /* ---- Calls ---- */
 
@@ -123,49 +191,37 @@ static uint64_t path_of_node(struct stacks_making *making, uint64_t begin, uint6
     return time;
 }
 
-struct work_columns {
-    const uint64_t *start, *duration, *correlation, *node; /* node: NULL without */
-};
-
-static void weigh_work(struct stacks_making *making, const struct work_columns *of, uint32_t rows)
+static enum mp_status take_work(void *context, const struct mp_batch *batch)
 {
-    for (uint32_t row = 0; row < rows; row++) {
-        uint64_t node = of->node ? of->node[row] : 0;
-        uint64_t end = of->start[row] + of->duration[row];
+    const struct activity_table *table = activity_of(batch->table->id);
+    const uint64_t *starts = activity_column(batch->columns, table->start);
+    const uint64_t *durations = activity_column(batch->columns, table->duration);
+    const uint64_t *correlations = activity_column(batch->columns, table->correlation);
+    const uint64_t *nodes = activity_column(batch->columns, table->node); /* NULL: of graphs */
+    struct stacks_making *making = context;
+
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t node = nodes ? nodes[row] : 0;
         struct stacks_weights *to;
 
-        if (!of->start[row] || of->duration[row] > INT64_MAX ||
-            (making->range && !range_has_work(making->range, of->correlation[row], of->start[row])))
+        if (!starts[row] || durations[row] > INT64_MAX ||
+            (making->range && !range_has_work(making->range, correlations[row], starts[row])))
             continue;
         to = stacks_weights_of(
-            making, call_stacks_of_work(&making->result->stacks, of->correlation[row], node));
-        to->device += of->duration[row];
+            making, call_stacks_of_work(&making->result->stacks, correlations[row], node));
+        to->device += durations[row];
         if (node)
-            to->critical += path_of_node(making, of->start[row], end, of->correlation[row]);
+            to->critical +=
+                path_of_node(making, starts[row], starts[row] + durations[row], correlations[row]);
     }
+    return MP_OK;
 }
 
-/* Takes a batch of a table of work; a graph as a whole has no `node`. */
-#define TAKE_WORK(table, node_)                                                                    \
-    static enum mp_status take_##table(void *context, const struct mp_batch *batch)                \
-    {                                                                                              \
-        const struct mp_##table##_columns of = mp_##table##_columns(batch->columns);               \
-                                                                                                   \
-        weigh_work(context, &(struct work_columns){of.start, of.duration, of.correlation, node_},  \
-                   batch->rows);                                                                   \
-        return MP_OK;                                                                              \
-    }
-TAKE_WORK(kernel, of.node)
-TAKE_WORK(copy, of.node)
-TAKE_WORK(set, of.node)
-TAKE_WORK(graph, NULL)
-#undef TAKE_WORK
-
 static const struct reading_table tables[] = {
-    {MP_TABLE_kernel, MP_MASK(kernel, start, duration, correlation, node), .take = take_kernel},
-    {MP_TABLE_copy, MP_MASK(copy, start, duration, correlation, node), .take = take_copy},
-    {MP_TABLE_set, MP_MASK(set, start, duration, correlation, node), .take = take_set},
-    {MP_TABLE_graph, MP_MASK(graph, start, duration, correlation), .take = take_graph},
+    {MP_TABLE_kernel, MP_MASK(kernel, start, duration, correlation, node), .take = take_work},
+    {MP_TABLE_copy, MP_MASK(copy, start, duration, correlation, node), .take = take_work},
+    {MP_TABLE_set, MP_MASK(set, start, duration, correlation, node), .take = take_work},
+    {MP_TABLE_graph, MP_MASK(graph, start, duration, correlation), .take = take_work},
 };
 
 enum mp_status stacks_weigh(struct stacks_making *making, struct mp_trace *trace,
