@@ -93,10 +93,8 @@ static enum mp_status print_result(const struct report_out *out, const struct mp
 {
     if (out->format != REPORT_JSON)
         print_head(out, trace, &result->quality, result->range, result->range_count);
-    if (out->format != REPORT_JSON && !result->asked) {
-        print_prefix(out, trace);
-        fputs("No metrics were asked for.\n", out->file);
-    }
+    if (out->format != REPORT_JSON && !result->asked)
+        print_note(out, trace, "No metrics were asked for.");
     if (result->each)
         return print_metrics_each(out, trace, result);
     print_metrics(out, trace, result);

@@ -320,8 +320,7 @@ enum mp_status print_metrics_each(const struct report_out *out, const struct mp_
         print_no_metrics(out, trace);
     } else if (report_has_titles(out)) {
         MP_TRY(make_columns(&columns, result));
-        print_prefix(out, trace);
-        fputs("Metric trace:\n", out->file);
+        print_note(out, trace, "Metric trace:");
         if (out->view && out->format == REPORT_TEXT)
             print_for_view(out, &columns, result);
         else

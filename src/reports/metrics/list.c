@@ -10,7 +10,6 @@
 #include "base/poison.h"
 
 #define NAME_WIDTH 32 /* nvprof's */
-#define NOTE_BYTES 2048
 
 static const char *const titles[] = {
     [METRIC_LIST_METRICS] = "Available Metrics:",
@@ -51,7 +50,7 @@ static void print_device(const struct report_out *out, const struct metrics_resu
 static void print_metric(const struct report_out *out, const struct metrics_metric *metric)
 {
     char line[METRIC_NAME_BYTES + 256];
-    char note[NOTE_BYTES];
+    char note[METRIC_NOTE_BYTES];
 
     snprintf(line, sizeof line, "%*s:  %s", NAME_WIDTH, metric->name,
              metric->description ? metric->description : "");
@@ -111,31 +110,39 @@ static void print_csv(const struct report_out *out, const struct metrics_result 
     }
 }
 
+static void put_rows(struct report_table *table, const struct metrics_result *result,
+                     enum metric_list list)
+{
+    for (size_t i = 0; i < result->metric_count; i++) {
+        if (belongs(list, &result->metrics[i]))
+            report_put(table, &result->metrics[i]);
+    }
+}
+
 /* miniprof's own form of the same. */
 static void metrics_list_print_sheet(const struct report_out *out,
                                      const struct metrics_result *result, enum metric_list list)
 {
+    const struct report_layout layout = metrics_layout(result);
     struct report_table table;
 
-    metrics_sheet_list_begin(&table, out, result);
-    for (size_t i = 0; i < result->metric_count; i++) {
-        if (belongs(list, &result->metrics[i]))
-            report_put(&table, &result->metrics[i]);
-    }
+    report_open(&table, out, &layout);
+    report_header(&table);
+    put_rows(&table, result, list);
     report_end(&table);
 }
 
 static void metrics_list_print_json(const struct report_out *out,
                                     const struct metrics_result *result, enum metric_list list)
 {
+    const struct report_layout layout = metrics_layout(result);
+    struct report_table table;
     struct json_writer json;
 
     json_open_document(&json, out->file, 3);
     json_key_array(&json, "metrics");
-    for (size_t i = 0; i < result->metric_count; i++) {
-        if (belongs(list, &result->metrics[i]))
-            json_metric(&json, &result->metrics[i]);
-    }
+    report_open_json(&table, &json, &layout);
+    put_rows(&table, result, list);
     json_close_array(&json);
     json_close_document(&json);
 }

@@ -3,11 +3,11 @@
  */
 #include "reports/metrics/print.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/text/foreign.h"
+#include "base/text/units.h"
 #include "reports/common/quality.h"
 
 #include "base/poison.h"
@@ -85,41 +85,25 @@ static const struct report_column columns[] = {
     VALUE("Total", TOTAL, .needs = EVENTS),
 };
 
-/* ---- Rows ---- */
-
-struct row_texts {
-    char invocations[MP_FORMATTED_BYTES];
-    char values[4][METRIC_TEXT_BYTES]; /* min, max, avg, total */
-};
-
-static void fill_texts(struct row_texts *texts, const struct metrics_row *row)
-{
-    const double values[4] = {row->min, row->max, row->mean, row->total};
-
-    mp_show_count(texts->invocations, sizeof texts->invocations, row->invocations, MP_STYLE_NVPROF);
-    for (size_t i = 0; i < 4; i++)
-        metric_text(texts->values[i], row->metric->unit, row->values ? values[i] : (double)NAN,
-                    REPORT_CSV, MP_STYLE_NVPROF);
-}
-
 static void print_csv_row(FILE *out, const struct section *section, const char *device,
                           const struct metrics_row *row)
 {
-    struct row_texts texts;
-    size_t values = section->event ? 4 : 3;
+    const double values[] = {row->min, row->max, row->mean, row->total};
+    char count[MP_FORMATTED_BYTES], text[METRIC_TEXT_BYTES];
 
-    fill_texts(&texts, row);
     foreign_put_csv_text(out, device);
     fputc(',', out);
     foreign_put_csv_text(out, row->kernel);
-    fprintf(out, ",%s,", texts.invocations);
+    fprintf(out, ",%s,", mp_show_count(count, sizeof count, row->invocations, MP_STYLE_NVPROF));
     foreign_put_csv_text(out, row->metric->name);
     if (!section->event) {
         fputc(',', out);
         foreign_put_csv_text(out, row->metric->description);
     }
-    for (size_t i = 0; i < values; i++)
-        fprintf(out, ",%s", texts.values[i]);
+    for (size_t i = 0; i < (section->event ? 4 : 3); i++)
+        fprintf(out, ",%s",
+                metric_text(text, row->metric->unit, row->values ? values[i] : (double)NAN,
+                            REPORT_CSV, MP_STYLE_NVPROF));
     fputc('\n', out);
 }
 
@@ -229,8 +213,7 @@ static void print_csv_table(const struct report_out *out, const struct section *
 static void print_section(const struct report_out *out, const struct mp_trace *trace,
                           const struct section *section, const struct metrics_result *result)
 {
-    print_prefix(out, trace);
-    fprintf(out->file, "%s\n", section->title);
+    print_note(out, trace, "%s", section->title);
     if (out->format == REPORT_CSV)
         print_csv_table(out, section, result);
     else

@@ -30,6 +30,8 @@ void print_no_metrics(const struct report_out *out, const struct mp_trace *trace
 void print_metric_notes(const struct report_out *out, const struct mp_trace *trace,
                         const struct metrics_result *result);
 
+#define METRIC_NOTE_BYTES 2048 /* the longest expression has a quarter */
+
 /* The note on a metric that is not exact; an empty text if the metric is exact. Returns `text`. */
 const char *metric_note(const struct metrics_metric *metric, char *text, size_t size);
 
@@ -41,9 +43,8 @@ void print_metrics_sheet(const struct report_out *out, const struct metrics_resu
 /* Of each launch and metric. */
 void print_metrics_each_sheet(const struct report_out *out, const struct metrics_result *result);
 
-/* What the GPUs have: the header row. Rows are struct metrics_metric. */
-void metrics_sheet_list_begin(struct report_table *table, const struct report_out *out,
-                              const struct metrics_result *result);
+/* The columns of struct metrics_metric, in JSON too. */
+struct report_layout metrics_layout(const struct metrics_result *result);
 
 /* ---- Values of metrics as nvprof prints them, each in the unit of its metric ---- */
 
@@ -68,9 +69,6 @@ void metric_put_line(const struct report_out *out, const char *text);
 /* The name of a state or unit as the trace has it; "unknown" when it has none. */
 const char *metric_state_name(unsigned state);
 const char *metric_unit_name(enum metric_unit unit);
-
-/* A metric and how it can be had, an object. */
-void json_metric(struct json_writer *json, const struct metrics_metric *metric);
 
 /* Metrics, sums by device and kernel, and executions if the result has them. */
 void print_metrics_json(FILE *out, const struct mp_trace *trace,
