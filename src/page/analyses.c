@@ -23,7 +23,6 @@
 #include "reports/memory/memory.h"
 #include "reports/memory/print.h"
 #include "reports/overlap/overlap.h"
-#include "reports/overlap/print.h"
 #include "reports/stacks/print.h"
 #include "reports/stacks/stacks.h"
 #include "trace/codec/schema.h"

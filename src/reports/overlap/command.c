@@ -5,7 +5,6 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "reports/overlap/overlap.h"
-#include "reports/overlap/print.h"
 
 #include "base/poison.h"
 

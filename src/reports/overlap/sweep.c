@@ -1,7 +1,7 @@
 /* A sweep over one device. Time advances to each begin and end; the stretch in between counts for
  * whatever runs at that moment. A heap holds the ends of what runs.
  */
-#include "reports/overlap/sweep.h"
+#include "reports/overlap/overlap.h"
 
 #include <stdlib.h>
 
@@ -149,4 +149,24 @@ void overlap_sweep_end(struct overlap_sweep *sweep, struct overlap_lane *lanes)
     free(sweep->heap);
     sweep->heap = NULL;
     sweep->capacity = 0;
+}
+
+/* ---- Questions about the times ---- */
+
+uint64_t overlap_time(const struct overlap_times *times, unsigned all, unsigned any, unsigned none)
+{
+    uint64_t ns = 0;
+
+    for (unsigned set = 1; set < OVERLAP_SETS; set++) {
+        if ((set & all) == all && (!any || set & any) && !(set & none))
+            ns += times->by_set[set];
+    }
+    return ns;
+}
+
+double overlap_mean_kernels(const struct overlap_times *times)
+{
+    uint64_t busy = overlap_time(times, 1u << OVERLAP_KERNEL, 0, 0);
+
+    return busy ? (double)times->total[OVERLAP_KERNEL] / (double)busy : 0;
 }
