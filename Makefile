@@ -244,7 +244,7 @@ $(addprefix $(OBJ)/src/,$(addprefix profile/,fingerprint.o identity.o quality.o 
 	$(addprefix reports/deps/,command.o iterations.o names.o print.o trace.o what_if.o) \
 	$(addprefix table/,documents.o terminal.o view.o) \
 	$(addprefix base/,elf_symbols.o io.o log.o process.o) trace/read/reader.o trace/read/scan.o \
-	reports/replay/changes.o $(addprefix reports/trace/,api_trace.o gpu_trace.o survey.o traces.o)): \
+	reports/replay/changes.o reports/trace/command.o): \
 	EXTRA_CFLAGS += -Os
 $(OBJ)/src/export/perfetto/proto.o: EXTRA_CFLAGS += -O2
 endif

@@ -3,8 +3,7 @@
  *
  *     rows.c      opens a trace and delivers its rows
  *     describe.c  what a record is called and where it ran
- *     columns.c   the table: which columns it has, and what they show of a row
- *     survey.c    what must be known before the first row: units of columns
+ *     columns.c   the table: which columns it has, in which units, and what they show of a row
  *     trace.c     the table of one trace; merged.c that of several
  */
 #ifndef MP_REPORTS_TRACE_ROWS_H
@@ -15,10 +14,10 @@
 #include <stdint.h>
 
 #include "base/data/storage.h"
+#include "base/status.h"
 #include "profile/activity.h"
 #include "profile/definitions.h"
 #include "profile/merge.h"
-#include "profile/names/launches.h"
 #include "profile/nvtx/captured.h"
 #include "profile/nvtx/match.h"
 #include "profile/ranges.h"
@@ -164,9 +163,6 @@ struct trace_survey {
 enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_survey *survey,
                             struct mp_error *error);
 
-/* Bytes over ns, in bytes a second. */
-double trace_throughput(uint64_t bytes, uint64_t ns);
-
 /* ---- The table ---- */
 
 struct trace_table {
@@ -198,5 +194,42 @@ void trace_print_empty(const struct report_out *out, const struct mp_trace *trac
 
 /* What the columns' short titles mean. */
 void trace_print_notes(const struct trace_table *table);
+
+/* ---- Which kernel a call launched ----
+ *
+ * Which kernel an API call launched, for calls that are read in order of time.
+ *
+ * A kernel begins after its launch; how long after depends on the depth of the device's queues. So
+ * its row is searched ahead of the calls, in a window over the table `kernel`: the chunks that may
+ * hold kernels of later calls. If a call's kernel is not in the window, the window grows, to at
+ * most LAUNCHES_AHEAD kernels that begin after the call. Kernels that ended before the call leave
+ * it. A channel of the device holds 1024 launches, so the window has room for some 250 full
+ * channels.
+ *
+ * Memory: 48 bytes a chunk, and 24 to 50 bytes for each kernel in the window (a map and a list).
+ * This is at most 13 MB, apart from kernels that overlap the call itself, whatever the size of the
+ * trace. Kernels of CUDA graphs are not in the window, because one graph launch starts many.
+ */
+
+#define LAUNCHES_AHEAD (1u << 18)
+
+struct launches;
+
+/* Reads the chunk headers. *launches is the caller's to close, before the trace. MP_ERR_IO,
+ * MP_ERR_MEMORY. */
+enum mp_status launches_open(struct mp_trace *trace, struct launches **launches,
+                             struct mp_error *error);
+
+/* NULL is allowed. */
+void launches_close(struct launches *launches);
+
+/* The launch shape of the kernel with this correlation id, launched by a call that began at `time`;
+ * 0 when there is none. Times must not go back from call to call. Damaged chunks are passed over.
+ * MP_ERR_IO, MP_ERR_MEMORY. */
+enum mp_status launches_find(struct launches *launches, uint64_t correlation, uint64_t time,
+                             uint64_t *shape);
+
+/* Greatest number of kernels that were in the window at the same time. */
+size_t launches_max(const struct launches *launches);
 
 #endif

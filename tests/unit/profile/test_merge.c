@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "profile/merge.h"
-#include "profile/names/launches.h"
 #include "profile/nvtx/match.h"
+#include "reports/trace/rows.h"
 #include "unit/trace_fixture.h"
 
 #define MAX_ROWS 60000
