@@ -18,22 +18,20 @@ void print_warning(const struct report_out *out, const struct mp_trace *trace,
 
     if (!*quality_describe(quality, text, sizeof text))
         return;
-    print_prefix(out, trace);
-    fprintf(out->file, "Warning: %s.\n", text);
+    print_note(out, trace, "Warning: %s.", text);
 }
 
-void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
-                         const struct quality *quality)
+/* `==PID== Note: ...` when kernels were run again for metrics, else nothing. */
+static void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
+                                const struct quality *quality)
 {
     if (!quality->profiled)
         return;
-    print_prefix(out, trace);
-    fprintf(out->file,
-            "Note: %s"
-            " kernel%s run again for metrics: the times of %s are the profiler's, and "
-            "launching calls waited for all passes.\n",
-            mp_count(quality->profiled).text, quality->profiled == 1 ? " was" : "s were",
-            quality->profiled == 1 ? "it" : "these");
+    print_note(out, trace,
+               "Note: %s kernel%s run again for metrics: the times of %s are the profiler's, and "
+               "launching calls waited for all passes.",
+               mp_count(quality->profiled).text, quality->profiled == 1 ? " was" : "s were",
+               quality->profiled == 1 ? "it" : "these");
 }
 
 void print_baseline_note(const struct report_out *out, const struct mp_trace *trace,
@@ -41,11 +39,10 @@ void print_baseline_note(const struct report_out *out, const struct mp_trace *tr
 {
     if (!quality->baseline_unrecorded)
         return;
-    print_prefix(out, trace);
-    fprintf(out->file,
-            "Note: %s of %s steps were not recorded, as --baseline asks: what is "
-            "counted here is of the others.\n",
-            mp_count(quality->baseline_unrecorded).text, mp_count(quality->baseline_steps).text);
+    print_note(out, trace,
+               "Note: %s of %s steps were not recorded, as --baseline asks: what is counted here "
+               "is of the others.",
+               mp_count(quality->baseline_unrecorded).text, mp_count(quality->baseline_steps).text);
 }
 
 void print_callbacks_note(const struct report_out *out, const struct mp_trace *trace,
@@ -62,21 +59,17 @@ static void print_device_notes(const struct report_out *out, const struct mp_tra
 {
     uint64_t graphs = quality->device_launches ? 0 : quality->device_graphs;
 
-    if (graphs) {
-        print_prefix(out, trace);
-        fprintf(out->file,
-                "Note: %s CUDA graph%s made that the device may launch by itself: such "
-                "launches are not in the trace.\n",
-                mp_count(graphs).text, graphs == 1 ? " was" : "s were");
-    }
-    if (quality->conditional_graphs) {
-        print_prefix(out, trace);
-        fprintf(out->file,
-                "Note: %s CUDA graph%s made with conditional nodes: what their bodies run "
-                "again on the device may be missing.\n",
-                mp_count(quality->conditional_graphs).text,
-                quality->conditional_graphs == 1 ? " was" : "s were");
-    }
+    if (graphs)
+        print_note(out, trace,
+                   "Note: %s CUDA graph%s made that the device may launch by itself: such launches "
+                   "are not in the trace.",
+                   mp_count(graphs).text, graphs == 1 ? " was" : "s were");
+    if (quality->conditional_graphs)
+        print_note(out, trace,
+                   "Note: %s CUDA graph%s made with conditional nodes: what their bodies run again "
+                   "on the device may be missing.",
+                   mp_count(quality->conditional_graphs).text,
+                   quality->conditional_graphs == 1 ? " was" : "s were");
 }
 
 void print_head(const struct report_out *out, const struct mp_trace *trace,
@@ -92,23 +85,17 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
     print_device_notes(out, trace, quality);
     if (!report_has_titles(out))
         return;
-    if (command) {
-        print_prefix(out, trace);
-        fputs("Profiling application: ", out->file);
-        foreign_put_text(out->file, command);
-        fputc('\n', out->file);
-    }
-    if (range) {
-        print_prefix(out, trace);
-        fprintf(out->file, "Capture range %" PRIu64 " of %s\n", range, mp_count(range_count).text);
-    }
+    if (command)
+        print_note(out, trace, "Profiling application: %s", command);
+    if (range)
+        print_note(out, trace, "Capture range %" PRIu64 " of %s", range,
+                   mp_count(range_count).text);
 }
 
 void print_gap(const struct report_out *out, const struct mp_trace *trace,
                const struct quality_gap *gap, const char *what)
 {
-    print_prefix(out, trace);
-    fprintf(out->file, "No %s: %s.\n", what, gap->why);
+    print_note(out, trace, "No %s: %s.", what, gap->why);
     if (out->sheet)
         out->sheet->rowless = true;
 }
@@ -337,10 +324,7 @@ void print_kernel_time(const struct report_out *out, const struct mp_trace *trac
 
     if (!is_worth_a_line(time))
         return;
-    if (trace)
-        print_prefix(out, trace);
-    else
-        fputs("======== ", out->file);
+    print_prefix(out, trace);
     fprintf(out->file,
             "Note: kernel times add up to %s, %s more than the %s in which %s. Overlap: ",
             mp_format_time(total, sizeof total, time->total),

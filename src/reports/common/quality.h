@@ -35,10 +35,6 @@ const char *command_of(const struct mp_trace *trace);
 void print_warning(const struct report_out *out, const struct mp_trace *trace,
                    const struct quality *quality);
 
-/* `==PID== Note: ...` when kernels were run again for metrics, else nothing. */
-void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
-                         const struct quality *quality);
-
 /* `==PID== Note: ...` when a share of the steps was not recorded, else nothing. */
 void print_baseline_note(const struct report_out *out, const struct mp_trace *trace,
                          const struct quality *quality);

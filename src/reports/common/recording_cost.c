@@ -54,44 +54,39 @@ const char *describe_recording_cost(const struct recording_cost *cost,
 
 static const char remedy[] = "--step=NAME makes NVTX ranges steps";
 
-static void print_missing(FILE *out, const struct baseline *baseline)
+static void print_missing(const struct report_out *out, const struct mp_trace *trace,
+                          const struct baseline *baseline)
 {
     if (!baseline->steps)
-        fprintf(out, "No baseline: no steps were found; %s.\n", remedy);
+        print_note(out, trace, "No baseline: no steps were found; %s.", remedy);
     else if (baseline->steps == 1)
-        fprintf(out, "No baseline: only one step was found; %s.\n", remedy);
+        print_note(out, trace, "No baseline: only one step was found; %s.", remedy);
     else if (baseline->unrecorded.count < BASELINE_MIN)
-        fprintf(out,
-                "No baseline: %s of %s steps were not recorded, and it takes %d; let the program "
-                "run longer, or wait for the GPU at the end of a step.\n",
-                mp_count(baseline->unrecorded.count).text,
-                mp_count(baseline->recorded.count + baseline->unrecorded.count).text, BASELINE_MIN);
+        print_note(out, trace,
+                   "No baseline: %s of %s steps were not recorded, and it takes %d; let the "
+                   "program run longer, or wait for the GPU at the end of a step.",
+                   mp_count(baseline->unrecorded.count).text,
+                   mp_count(baseline->recorded.count + baseline->unrecorded.count).text,
+                   BASELINE_MIN);
     else
-        fprintf(out,
-                "No baseline: only %s steps were recorded, and it takes %d; let the program run "
-                "longer, or take a smaller share.\n",
-                mp_count(baseline->recorded.count).text, BASELINE_MIN);
-}
-
-static void print_times(FILE *out, const struct baseline *baseline)
-{
-    const struct recording_cost cost = recording_cost_measured(baseline);
-    char text[RECORDING_COST_BYTES];
-
-    foreign_put_text(out, describe_recording_cost(&cost, text));
-    fputc('\n', out);
+        print_note(out, trace,
+                   "No baseline: only %s steps were recorded, and it takes %d; let the program run "
+                   "longer, or take a smaller share.",
+                   mp_count(baseline->recorded.count).text, BASELINE_MIN);
 }
 
 void print_baseline(const struct report_out *out, const struct mp_trace *trace,
                     const struct baseline *baseline)
 {
+    const struct recording_cost cost = recording_cost_measured(baseline);
+    char text[RECORDING_COST_BYTES];
+
     if (!baseline->asked)
         return;
-    print_prefix(out, trace);
     if (baseline_is_known(baseline))
-        print_times(out->file, baseline);
+        print_note(out, trace, "%s", describe_recording_cost(&cost, text));
     else
-        print_missing(out->file, baseline);
+        print_missing(out, trace, baseline);
 }
 
 static void json_side(struct json_writer *json, const char *key, const struct baseline_side *side)
@@ -125,11 +120,8 @@ void print_recording_cost(const struct report_out *out, const struct mp_trace *t
 
     if (baseline)
         print_baseline(out, trace, baseline);
-    if (!cost || cost->source == RECORDING_COST_MEASURED || !describe_recording_cost(cost, text))
-        return;
-    print_prefix(out, trace);
-    foreign_put_text(out->file, text);
-    fputc('\n', out->file);
+    if (cost && cost->source != RECORDING_COST_MEASURED && describe_recording_cost(cost, text))
+        print_note(out, trace, "%s", text);
 }
 
 void json_recording_cost(struct json_writer *json, const struct baseline *baseline,

@@ -52,11 +52,9 @@ void json_sampled(struct json_writer *json, const struct counters_brief *brief)
 
 void print_sampled_note(const struct report_out *out, const struct mp_trace *trace)
 {
-    print_prefix(out, trace);
-    fputs(
-        "Note: SMs, TActive and DRAM are solved from samples. +- is the greatest 95% confidence of "
-        "the three; 'miniprof counters' has each.\n",
-        out->file);
+    print_note(out, trace,
+               "Note: SMs, TActive and DRAM are solved from samples. +- is the greatest 95%% "
+               "confidence of the three; 'miniprof counters' has each.");
 }
 
 const char *sampled_text(char text[SAMPLED_BYTES], enum metric_unit unit, double value)

@@ -91,10 +91,8 @@ static enum mp_status print_trace_rows(struct printing *printing, struct mp_erro
     } else if (rows->options->reported) {
         quality_describe(rows->options->reported, earlier, sizeof earlier);
     }
-    if (report_has_titles(out)) {
-        print_prefix(out, rows->trace);
-        fputs("Profiling result:\n", out->file);
-    }
+    if (report_has_titles(out))
+        print_note(out, rows->trace, "Profiling result:");
     if (rows->present)
         trace_print_empty(out, rows->trace, rows->options, rows->present);
     MP_TRY(print_rows(printing, error));
