@@ -30,7 +30,7 @@
  *     waves = blocks of the grid / (blocks * SMs)
  */
 
-/* A row of compute_capability.def. */
+/* What an SM of a compute capability has: a row of the table in occupancy.c. */
 struct compute_capability {
     uint32_t major, minor;
     uint32_t warps;           /* of an SM */

@@ -9,19 +9,29 @@
 #define COMPUTE_REGISTER_UNIT 256u   /* registers of a warp are rounded up to it */
 #define COMPUTE_WARP_THREADS  32u
 
-#define CC(major_, minor_, warps_, blocks_, shared_, reserved_, unit_, partitions_)                \
-    {.major = (major_),                                                                            \
-     .minor = (minor_),                                                                            \
-     .warps = (warps_),                                                                            \
-     .blocks = (blocks_),                                                                          \
-     .shared_memory = (shared_)*1024u,                                                             \
-     .shared_reserved = (reserved_),                                                               \
-     .shared_unit = (unit_),                                                                       \
-     .partitions = (partitions_)},
+/* What an SM of a compute capability holds and in which units it hands it out, ascending. KiB of
+ * shared memory are at most what the SM has.
+ *
+ * Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability"
+ * (warps, blocks, shared) and "Shared Memory" of each compute capability (reserved);
+ * cuda_occupancy.h of CUDA 13.0 (unit, partitions, blocks). Of the device of a trace, CUPTI's own
+ * record says warps, blocks, shared memory and registers; these are for where it says 0. 65536
+ * registers everywhere, handed out to warps by 256.
+ */
+#define KIB 1024u
 static const struct compute_capability capabilities[] = {
-#include "reports/kernels/compute_capability.def"
+    /* major, minor, warps, blocks, shared memory, reserved, unit, partitions */
+    {5, 0, 64, 32, 64 * KIB, 0, 256, 4},      {5, 2, 64, 32, 96 * KIB, 0, 256, 4},
+    {5, 3, 64, 32, 64 * KIB, 0, 256, 4},      {6, 0, 64, 32, 64 * KIB, 0, 256, 2},
+    {6, 1, 64, 32, 96 * KIB, 0, 256, 4},      {6, 2, 64, 32, 64 * KIB, 0, 256, 4},
+    {7, 0, 64, 32, 96 * KIB, 0, 256, 4},      {7, 2, 64, 32, 96 * KIB, 0, 256, 4},
+    {7, 5, 32, 16, 64 * KIB, 0, 256, 4},      {8, 0, 64, 32, 164 * KIB, 1024, 128, 4},
+    {8, 6, 48, 16, 100 * KIB, 1024, 128, 4},  {8, 7, 48, 16, 164 * KIB, 1024, 128, 4},
+    {8, 9, 48, 24, 100 * KIB, 1024, 128, 4},  {9, 0, 64, 32, 228 * KIB, 1024, 128, 4},
+    {10, 0, 64, 32, 228 * KIB, 1024, 128, 4}, {10, 1, 48, 24, 228 * KIB, 1024, 128, 4},
+    {10, 3, 64, 32, 228 * KIB, 1024, 128, 4}, {11, 0, 48, 24, 228 * KIB, 1024, 128, 4},
+    {12, 0, 48, 24, 100 * KIB, 1024, 128, 4}, {12, 1, 48, 24, 100 * KIB, 1024, 128, 4},
 };
-#undef CC
 
 const struct compute_capability *compute_capability_find(uint64_t major, uint64_t minor)
 {
