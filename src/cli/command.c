@@ -12,7 +12,6 @@
 
 #include "base/data/storage.h"
 #include "base/text/foreign.h"
-#include "cli/screen.h"
 #include "cli/terminal.h"
 #include "table/table.h"
 

@@ -14,7 +14,6 @@
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "cli/command.h"
-#include "cli/screen.h"
 #include "cli/terminal.h"
 
 #include "base/poison.h"

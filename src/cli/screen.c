@@ -1,7 +1,7 @@
 /* The streams in front of stdout: the screen breaks and colours lines and starts a pager, the hold
  * keeps what is written to it.
  */
-#include "cli/screen.h"
+#include "cli/terminal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,7 +19,6 @@
 
 #include "base/data/storage.h"
 #include "cli/program.h"
-#include "cli/terminal.h"
 #include "table/view.h"
 
 #include "base/poison.h"

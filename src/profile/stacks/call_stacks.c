@@ -6,7 +6,6 @@
 
 #include "base/data/storage.h"
 #include "profile/reading.h"
-#include "profile/stacks/natives.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

@@ -1,5 +1,5 @@
 /* Names native frames, module by module. What has no symbol is named by its module and address. */
-#include "profile/stacks/natives.h"
+#include "profile/stacks/call_stacks.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,12 +1,157 @@
-/* The sentence on how long an iteration takes. */
+/* The sentences on how long an iteration takes and what recording costs. */
 #include "reports/common/headline.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
+#include "reports/common/quality.h"
 
 #include "base/poison.h"
+
+/* ---- What recording costs ----
+ *
+ * A measurement with its interval, or a rough estimate.
+ */
+
+static const char *const sources[RECORDING_COST_SOURCES] = {
+    [RECORDING_COST_BUILT_IN] = "built-in costs",
+    [RECORDING_COST_CALIBRATED_HERE] = "costs calibrated here",
+    [RECORDING_COST_CALIBRATED_THERE] = "costs calibrated where it was recorded",
+};
+
+static void describe_measured(const struct recording_cost *cost, char text[RECORDING_COST_BYTES])
+{
+    char times[4][MP_FORMATTED_BYTES];
+    double error = ((double)cost->high - (double)cost->low) / 2;
+
+    snprintf(text, RECORDING_COST_BYTES,
+             "A step '%.300s' takes %s without recording (%s to %s), %s with it: measured in %s "
+             "steps.",
+             cost->name ? cost->name : "",
+             mp_format_time_within(times[0], sizeof *times, cost->without, error),
+             mp_format_time_within(times[1], sizeof *times, cost->low, error),
+             mp_format_time_within(times[2], sizeof *times, cost->high, error),
+             mp_format_time(times[3], sizeof *times, cost->of), mp_count(cost->steps).text);
+}
+
+const char *describe_recording_cost(const struct recording_cost *cost,
+                                    char text[RECORDING_COST_BYTES])
+{
+    char time[MP_FORMATTED_BYTES];
+    double percent;
+
+    if (cost->source == RECORDING_COST_MEASURED) {
+        describe_measured(cost, text);
+        return text;
+    }
+    if (cost->source == RECORDING_COST_UNKNOWN || !cost->cost)
+        return NULL;
+    percent = 100 * (double)cost->cost / (double)cost->of;
+    snprintf(text, RECORDING_COST_BYTES,
+             "Recording costs about %s of it (%.*f %%): a rough estimate with %s.",
+             mp_format_time_within(time, sizeof time, cost->cost, (double)cost->cost),
+             percent < 9.95, percent, sources[cost->source]);
+    return text;
+}
+
+/* ---- A baseline ---- */
+
+static const char remedy[] = "--step=NAME makes NVTX ranges steps";
+
+static void print_missing(const struct report_out *out, const struct mp_trace *trace,
+                          const struct baseline *baseline)
+{
+    if (!baseline->steps)
+        print_note(out, trace, "No baseline: no steps were found; %s.", remedy);
+    else if (baseline->steps == 1)
+        print_note(out, trace, "No baseline: only one step was found; %s.", remedy);
+    else if (baseline->unrecorded.count < BASELINE_MIN)
+        print_note(out, trace,
+                   "No baseline: %s of %s steps were not recorded, and it takes %d; let the "
+                   "program run longer, or wait for the GPU at the end of a step.",
+                   mp_count(baseline->unrecorded.count).text,
+                   mp_count(baseline->recorded.count + baseline->unrecorded.count).text,
+                   BASELINE_MIN);
+    else
+        print_note(out, trace,
+                   "No baseline: only %s steps were recorded, and it takes %d; let the program run "
+                   "longer, or take a smaller share.",
+                   mp_count(baseline->recorded.count).text, BASELINE_MIN);
+}
+
+void print_baseline(const struct report_out *out, const struct mp_trace *trace,
+                    const struct baseline *baseline)
+{
+    const struct recording_cost cost = recording_cost_measured(baseline);
+    char text[RECORDING_COST_BYTES];
+
+    if (!baseline->asked)
+        return;
+    if (baseline_is_known(baseline))
+        print_note(out, trace, "%s", describe_recording_cost(&cost, text));
+    else
+        print_missing(out, trace, baseline);
+}
+
+static void json_side(struct json_writer *json, const char *key, const struct baseline_side *side)
+{
+    bool any = side->count != 0;
+
+    JSON_KEY_OBJECT(json, key, FACT("steps", (uint64_t)side->count),
+                    FACT_IF("p50_ns", any, side->times.p50), FACT_IF("p25_ns", any, side->low),
+                    FACT_IF("p75_ns", any, side->high), FACT_IF("mean_ns", any, side->times.mean));
+}
+
+void json_baseline(struct json_writer *json, const struct baseline *baseline)
+{
+    if (!baseline->asked)
+        return;
+    json_key_object(json, "baseline");
+    JSON_FACTS(json, FLAG("known", baseline_is_known(baseline)),
+               FACT("steps", (uint64_t)baseline->steps),
+               FACT_IF("name", baseline->name, (const char *)baseline->name));
+    json_side(json, "recorded", &baseline->recorded);
+    json_side(json, "unrecorded", &baseline->unrecorded);
+    json_close_object(json);
+}
+
+/* ---- Either ---- */
+
+void print_recording_cost(const struct report_out *out, const struct mp_trace *trace,
+                          const struct baseline *baseline, const struct recording_cost *cost)
+{
+    char text[RECORDING_COST_BYTES];
+
+    if (baseline)
+        print_baseline(out, trace, baseline);
+    if (cost && cost->source != RECORDING_COST_MEASURED && describe_recording_cost(cost, text))
+        print_note(out, trace, "%s", text);
+}
+
+void json_recording_cost(struct json_writer *json, const struct baseline *baseline,
+                         const struct recording_cost *cost)
+{
+    bool known, measured;
+
+    if (baseline)
+        json_baseline(json, baseline);
+    if (!cost)
+        return;
+    known = cost->source != RECORDING_COST_UNKNOWN;
+    measured = cost->source == RECORDING_COST_MEASURED;
+    JSON_KEY_OBJECT(
+        json, "recording_cost", FACT("source", recording_cost_source_key(cost->source)),
+        FACT_IF("why_not", cost->why_not, cost->why_not), FACT_IF("cost_ns", known, cost->cost),
+        FACT_IF("of_ns", known, cost->of), FACT_IF("without_ns", measured, cost->without),
+        FACT_IF("low_ns", measured, cost->low), FACT_IF("high_ns", measured, cost->high),
+        FACT_IF("steps", measured, (uint64_t)cost->steps),
+        FACT_IF("step_name", measured, cost->name));
+}
+
+/* ---- How long an iteration takes ---- */
 
 #define ADD(text, ...) mp_text_add((text), HEADLINE_BYTES, __VA_ARGS__)
 

@@ -6,7 +6,6 @@
 #include "base/text/json.h"
 #include "reports/advise/print.h"
 #include "reports/common/headline.h"
-#include "reports/common/recording_cost.h"
 #include "reports/digest/print.h"
 
 #include "base/poison.h"

@@ -5,7 +5,6 @@
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "reports/common/headline.h"
-#include "reports/common/recording_cost.h"
 #include "reports/digest/print.h"
 
 #include "base/poison.h"

@@ -12,8 +12,8 @@
 #include "profile/activity.h"
 #include "profile/dense.h"
 #include "profile/reading.h"
+#include "reports/common/headline.h"
 #include "reports/common/quality.h"
-#include "reports/common/recording_cost.h"
 
 #include "base/poison.h"
 

@@ -11,7 +11,6 @@
 #include "profile/ranges.h"
 #include "reports/common/headline.h"
 #include "reports/common/quality.h"
-#include "reports/common/recording_cost.h"
 
 #include "base/poison.h"
 
