@@ -3,9 +3,11 @@
  */
 #include "reports/metrics/print.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/metrics/sampled.h"
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
@@ -257,4 +259,163 @@ void print_metrics(const struct report_out *out, const struct mp_trace *trace,
     if (!printed)
         print_no_metrics(out, trace);
     print_metric_notes(out, trace, result);
+}
+
+/* ---- Which metrics the GPUs have ---- */
+
+#define LIST_NAME_WIDTH 32 /* nvprof's */
+
+static const char *const list_titles[] = {
+    [METRIC_LIST_METRICS] = "Available Metrics:",
+    [METRIC_LIST_EVENTS] = "Available Events:",
+    [METRIC_LIST_RAW] = "Metrics of CUPTI:",
+    [METRIC_LIST_SAMPLING] = "Counters for MINIPROF_SAMPLE:",
+};
+
+static bool is_listed(enum metric_list list, const struct metrics_metric *metric)
+{
+    if (!metric->name)
+        return false;
+    switch (list) {
+    case METRIC_LIST_METRICS:
+        return metric_find_of(METRIC_KIND_METRIC, metric->name) != NULL;
+    case METRIC_LIST_EVENTS:
+        return metric_find_of(METRIC_KIND_EVENT, metric->name) != NULL;
+    case METRIC_LIST_RAW:
+        return metric_is_raw(metric->name);
+    case METRIC_LIST_SAMPLING:
+        return sampled_find(metric->name) != NULL;
+    }
+    return false;
+}
+
+/* ---- Text ---- */
+
+static void list_device(const struct report_out *out, const struct metrics_result *result,
+                        uint64_t device)
+{
+    const char *name = metrics_device_name(result, device);
+    char line[METRIC_DEVICE_BYTES];
+
+    snprintf(line, sizeof line, "Device %" PRIu64 " (%s):", device, name ? name : "unknown");
+    metric_put_line(out, line);
+}
+
+static void list_metric(const struct report_out *out, const struct metrics_metric *metric)
+{
+    char line[METRIC_NAME_BYTES + 256];
+    char note[METRIC_NOTE_BYTES];
+
+    snprintf(line, sizeof line, "%*s:  %s", LIST_NAME_WIDTH, metric->name,
+             metric->description ? metric->description : "");
+    metric_put_line(out, line);
+    if (*metric_note(metric, note, sizeof note)) {
+        fprintf(out->file, "%*s   ", LIST_NAME_WIDTH, "");
+        metric_put_line(out, note);
+    }
+    fputc('\n', out->file);
+}
+
+static void list_in_text(const struct report_out *out, const struct metrics_result *result,
+                         enum metric_list list)
+{
+    const struct metrics_metric *last = NULL;
+
+    fprintf(out->file, "%s\n", list_titles[list]);
+    if (list != METRIC_LIST_RAW)
+        fprintf(out->file, "%*s   Description\n", LIST_NAME_WIDTH, "Name");
+    for (size_t i = 0; i < result->metric_count; i++) {
+        const struct metrics_metric *metric = &result->metrics[i];
+
+        if (!is_listed(list, metric))
+            continue;
+        if (!last || last->device != metric->device)
+            list_device(out, result, metric->device);
+        if (list == METRIC_LIST_RAW)
+            metric_put_line(out, metric->name);
+        else
+            list_metric(out, metric);
+        last = metric;
+    }
+}
+
+/* ---- CSV and JSON ---- */
+
+static void list_in_csv(const struct report_out *out, const struct metrics_result *result,
+                        enum metric_list list)
+{
+    char device[METRIC_DEVICE_BYTES];
+
+    fputs("\"Device\",\"Name\",\"Description\",\"State\",\"Unit\",\"Expression\"\n", out->file);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        const struct metrics_metric *metric = &result->metrics[i];
+
+        if (!is_listed(list, metric))
+            continue;
+        foreign_put_csv_text(out->file, metric_device_text(device, result, metric->device));
+        fputc(',', out->file);
+        foreign_put_csv_text(out->file, metric->name);
+        fputc(',', out->file);
+        foreign_put_csv_text(out->file, metric->description);
+        fprintf(out->file, ",\"%s\",\"%s\",", metric_state_name(metric->state),
+                metric_unit_name(metric->unit));
+        foreign_put_csv_text(out->file, metric->expression);
+        fputc('\n', out->file);
+    }
+}
+
+static void put_rows(struct report_table *table, const struct metrics_result *result,
+                     enum metric_list list)
+{
+    for (size_t i = 0; i < result->metric_count; i++) {
+        if (is_listed(list, &result->metrics[i]))
+            report_put(table, &result->metrics[i]);
+    }
+}
+
+/* miniprof's own form of the same. */
+static void list_in_sheet(const struct report_out *out, const struct metrics_result *result,
+                          enum metric_list list)
+{
+    const struct report_layout layout = metrics_layout(result);
+    struct report_table table;
+
+    report_open(&table, out, &layout);
+    report_header(&table);
+    put_rows(&table, result, list);
+    report_end(&table);
+}
+
+static void list_in_json(const struct report_out *out, const struct metrics_result *result,
+                         enum metric_list list)
+{
+    const struct report_layout layout = metrics_layout(result);
+    struct report_table table;
+    struct json_writer json;
+
+    json_open_document(&json, out->file, 3);
+    json_key_array(&json, "metrics");
+    report_open_json(&table, &json, &layout);
+    put_rows(&table, result, list);
+    json_close_array(&json);
+    json_close_document(&json);
+}
+
+void print_metric_list(const struct report_out *out, const struct metrics_result *result,
+                       enum metric_list list)
+{
+    switch (out->format) {
+    case REPORT_TEXT:
+        list_in_text(out, result, list);
+        break;
+    case REPORT_CSV:
+        if (report_has_titles(out))
+            list_in_csv(out, result, list);
+        else
+            list_in_sheet(out, result, list);
+        break;
+    case REPORT_JSON:
+        list_in_json(out, result, list);
+        break;
+    }
 }
