@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "profile/definitions.h"
@@ -116,17 +117,9 @@ enum mp_status answer_read(const char *path, struct answer *answer, struct mp_er
 
 /* ---- Medians ---- */
 
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 static double median(double *values, size_t count)
 {
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, mp_compare_real);
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 

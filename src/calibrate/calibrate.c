@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data/algorithms.h"
 #include "base/settings/config.h"
 #include "base/text/strings.h"
 #include "calibrate/answer.h"
@@ -337,14 +338,6 @@ static enum mp_status round_run(struct round *round, bool bare_first, struct ans
 
 #define WIDE_NS 300
 
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 static double at_least_0(double value)
 {
     return value > 0 ? value : 0;
@@ -364,7 +357,7 @@ static bool sum_up(struct costs *rounds, size_t count, size_t i, struct calibrat
             return false;
         values[round] = at_least_0(*of_round);
     }
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, mp_compare_real);
     costs_at(&result->min, i, NULL, &min, NULL);
     costs_at(&result->max, i, NULL, &max, NULL);
     costs_at(&result->values, i, NULL, &value, NULL);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/hash.h"
 #include "base/data/storage.h"
 #include "base/text/strings.h"
@@ -124,14 +125,6 @@ static bool all_named(const struct trace_process *process)
     return true;
 }
 
-static int identity_compare_devices(const void *left, const void *right)
-{
-    const struct trace_set_device *a = left;
-    const struct trace_set_device *b = right;
-
-    return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
-}
-
 /* Names stand before the devices in the file, so this is a second pass. It ends as soon as all
  * names are found. */
 static enum mp_status find_names(struct mp_cursor *cursor, struct trace_process *process,
@@ -143,8 +136,7 @@ static enum mp_status find_names(struct mp_cursor *cursor, struct trace_process 
     const struct mp_table_info *tables = mp_tables(&count);
 
     if (process->device_count)
-        qsort(process->devices, process->device_count, sizeof *process->devices,
-              identity_compare_devices);
+        qsort(process->devices, process->device_count, sizeof *process->devices, mp_compare_u64);
     mp_cursor_rewind(cursor);
     for (size_t i = 0; i < count; i++)
         mp_cursor_select(cursor, &tables[i], tables[i].id == MP_TABLE_string ? ~0u : 0);

@@ -7,6 +7,16 @@
 
 #include "base/poison.h"
 
+int mp_compare_u64(const void *a, const void *b)
+{
+    return MP_ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+int mp_compare_real(const void *a, const void *b)
+{
+    return MP_ORDER(*(const double *)a, *(const double *)b);
+}
+
 /* ---- Sorting ----
  *
  * A stable merge sort of indexes that finds ordered runs first. Records come in long ordered

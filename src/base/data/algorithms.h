@@ -29,6 +29,10 @@ static inline uint64_t mp_max(uint64_t a, uint64_t b)
  * compares by a second key where the first ones are equal. Evaluates its arguments twice. */
 #define MP_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* For qsort: compares items by the number that they begin with. */
+int mp_compare_u64(const void *a, const void *b);
+int mp_compare_real(const void *a, const void *b);
+
 /* Whether item `a` must stand before item `b`; equal items keep their order. */
 typedef bool mp_sort_before(const void *context, uint32_t a, uint32_t b);
 

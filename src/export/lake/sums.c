@@ -1,6 +1,7 @@
 /* What is added up as rows come: kernels by name and launch shape, calls by name, NCCL's operations
  * by communicator and function.
  */
+#include "base/data/algorithms.h"
 #include "export/lake/build.h"
 
 #include <inttypes.h>
@@ -199,14 +200,6 @@ struct lake_collectives {
 
 /* ---- What the matching found ---- */
 
-static int compare_found(const void *left, const void *right)
-{
-    const struct found *a = left;
-    const struct found *b = right;
-
-    return (a->begin > b->begin) - (a->begin < b->begin);
-}
-
 static enum mp_status list_found(struct lake_collectives *collectives, uint32_t process)
 {
     const struct ranks *ranks = collectives->ranks;
@@ -227,7 +220,7 @@ static enum mp_status list_found(struct lake_collectives *collectives, uint32_t 
     }
     if (collectives->found_count)
         qsort(collectives->found, collectives->found_count, sizeof *collectives->found,
-              compare_found);
+              mp_compare_u64);
     return MP_OK;
 }
 

@@ -6,15 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
+
 #include "base/poison.h"
-
-static int compare_values(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
 
 uint64_t statistics_percentile(const uint64_t *sorted, size_t count, unsigned percent)
 {
@@ -45,7 +39,7 @@ struct statistics statistics_of(uint64_t *values, size_t count)
 
     if (!count)
         return statistics;
-    qsort(values, count, sizeof *values, compare_values);
+    qsort(values, count, sizeof *values, mp_compare_u64);
     for (size_t i = 0; i < count; i++)
         statistics.mean += (double)values[i];
     statistics.mean /= (double)count;
@@ -143,8 +137,8 @@ struct shift shift_between_at(uint64_t *before, size_t before_count, uint64_t *a
 
     if (!differences)
         return shift;
-    qsort(before, before_count, sizeof *before, compare_values);
-    qsort(after, after_count, sizeof *after, compare_values);
+    qsort(before, before_count, sizeof *before, mp_compare_u64);
+    qsort(after, after_count, sizeof *after, mp_compare_u64);
     shift.center = center_of(&samples, differences);
     if (!rank)
         return shift;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "cli/command.h"
@@ -93,14 +94,6 @@ static enum mp_status copy_ranges(const struct deps *deps, const struct iteratio
     return MP_OK;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 static enum mp_status list_work(const struct deps *deps, const struct iterations *found,
                                 struct layers_iterations *work, uint64_t **correlations)
 {
@@ -114,7 +107,7 @@ static enum mp_status list_work(const struct deps *deps, const struct iterations
         if (found->of[i] != DEPS_NONE && deps->activities[i].correlation)
             ids[count++] = deps->activities[i].correlation;
     }
-    qsort(ids, count, sizeof *ids, compare_ids);
+    qsort(ids, count, sizeof *ids, mp_compare_u64);
     for (size_t i = 0; i < count; i++) {
         if (!kept || ids[kept - 1] != ids[i])
             ids[kept++] = ids[i];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/common/statistics.h"
 
@@ -66,14 +67,6 @@ static enum mp_status stretches_make(const struct diff_cell *cells, size_t count
     return MP_OK;
 }
 
-static int compare_values(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* Keeps `kept` of an item's times in this many iterations. `count` times are given, sorted; the
  * others are 0. */
 static enum mp_status samples_keep(struct diff_samples *samples, uint32_t item,
@@ -117,7 +110,7 @@ enum mp_status diff_samples_run(struct diff_samples *samples, const struct diff_
 
         if (!own)
             continue;
-        qsort(stretches.values + begin, own, sizeof *stretches.values, compare_values);
+        qsort(stretches.values + begin, own, sizeof *stretches.values, mp_compare_u64);
         status = samples_keep(samples, item, stretches.values + begin, own, iterations, kept);
     }
     stretches_free(&stretches);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "base/text/strings.h"
 #include "profile/ranges.h"
@@ -56,14 +57,6 @@ static enum mp_status copy_property(struct digest *digest, const struct mp_trace
 
 /* ---- Devices ---- */
 
-static int compare_devices(const void *left, const void *right)
-{
-    const struct digest_device *a = left;
-    const struct digest_device *b = right;
-
-    return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
-}
-
 static bool has_device(const struct digest_recording *recording, uint64_t ordinal)
 {
     for (size_t i = 0; i < recording->device_count; i++) {
@@ -103,7 +96,7 @@ static enum mp_status take_devices(const struct digest_material *material, struc
         if (deps->lanes[i].count)
             MP_TRY(add_device(digest, &deps->profile->definitions, deps->lanes[i].device));
     }
-    qsort(recording->devices, recording->device_count, sizeof *recording->devices, compare_devices);
+    qsort(recording->devices, recording->device_count, sizeof *recording->devices, mp_compare_u64);
     return MP_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/map.h"
 #include "base/data/storage.h"
 #include "profile/activity.h"
@@ -53,20 +54,12 @@ struct overlap_pass {
 
 /* ---- The window ---- */
 
-static int compare_windows(const void *left, const void *right)
-{
-    const struct overlap_window *a = left;
-    const struct overlap_window *b = right;
-
-    return (a->begin > b->begin) - (a->begin < b->begin);
-}
-
 static void add_windows(struct overlap_pass *pass)
 {
     struct overlap *overlap = pass->overlap;
     uint64_t reached = 0;
 
-    qsort(pass->windows, pass->window_count, sizeof *pass->windows, compare_windows);
+    qsort(pass->windows, pass->window_count, sizeof *pass->windows, mp_compare_u64);
     for (size_t i = 0; i < pass->window_count; i++) {
         const struct overlap_window *window = &pass->windows[i];
         uint64_t begin = window->begin > reached ? window->begin : reached;
@@ -285,14 +278,6 @@ static enum mp_status add_devices(struct overlap_pass *pass)
     return MP_OK;
 }
 
-static int compare_devices(const void *left, const void *right)
-{
-    const struct overlap_device *a = left;
-    const struct overlap_device *b = right;
-
-    return (a->device > b->device) - (a->device < b->device);
-}
-
 /* Turns what the pass has seen into devices and streams. MP_OK or MP_ERR_MEMORY. */
 static enum mp_status overlap_finish(struct overlap_pass *pass)
 {
@@ -305,7 +290,7 @@ static enum mp_status overlap_finish(struct overlap_pass *pass)
     MP_TRY(add_devices(pass));
     MP_TRY(kernel_time_end(&pass->kernels));
     overlap->kernels = pass->kernels.sums;
-    qsort(overlap->devices, overlap->device_count, sizeof *overlap->devices, compare_devices);
+    qsort(overlap->devices, overlap->device_count, sizeof *overlap->devices, mp_compare_u64);
     return MP_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "profile/common/tally.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"
@@ -308,14 +309,6 @@ static enum mp_status build_group(struct pass *pass, enum summary_group_index in
     return status;
 }
 
-static int summary_compare_devices(const void *left, const void *right)
-{
-    const struct summary_device *a = left;
-    const struct summary_device *b = right;
-
-    return (a->device > b->device) - (a->device < b->device);
-}
-
 static enum mp_status build_devices(struct pass *pass)
 {
     struct summary *summary = pass->summary;
@@ -340,8 +333,7 @@ static enum mp_status build_devices(struct pass *pass)
             summary->device_count--;
         }
     }
-    qsort(summary->devices, summary->device_count, sizeof *summary->devices,
-          summary_compare_devices);
+    qsort(summary->devices, summary->device_count, sizeof *summary->devices, mp_compare_u64);
     return MP_OK;
 }
 

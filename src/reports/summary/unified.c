@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"
@@ -181,14 +182,6 @@ static enum mp_status unified_run_pass(struct pass *pass, struct mp_trace *trace
 
 /* ---- The whole ---- */
 
-static int unified_compare_devices(const void *left, const void *right)
-{
-    const struct unified_device *a = left;
-    const struct unified_device *b = right;
-
-    return (a->device > b->device) - (a->device < b->device);
-}
-
 static void unified_finish(struct unified *unified)
 {
     for (size_t i = 0; i < unified->device_count; i++) {
@@ -199,8 +192,7 @@ static void unified_finish(struct unified *unified)
         }
     }
     if (unified->device_count)
-        qsort(unified->devices, unified->device_count, sizeof *unified->devices,
-              unified_compare_devices);
+        qsort(unified->devices, unified->device_count, sizeof *unified->devices, mp_compare_u64);
 }
 
 enum mp_status unified_build(struct mp_trace *trace, const struct unified_options *options,
