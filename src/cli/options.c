@@ -487,6 +487,18 @@ bool report_parse(const struct option_set *set, int argc, char **argv, void *val
            report_out_open(set->command, report, out);
 }
 
+int report_command(const struct option_set *set, int argc, char **argv, void *values,
+                   struct report_values *report, bool (*check)(void *values), trace_report *print)
+{
+    int first, code;
+
+    if (!report_parse(set, argc, argv, values, report, &report->out, &first, &code))
+        return code;
+    if (check && !check(values))
+        return EXIT_USAGE;
+    return each_trace(set->command, &report->out, argc - first, argv + first, print, values);
+}
+
 enum names_style report_style(const struct report_values *values)
 {
     return values->demangling ? NAMES_READABLE : NAMES_MANGLED;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/command.h"
 #include "profile/names/names.h"
 #include "table/table.h"
 
@@ -176,6 +177,7 @@ struct report_values {
     struct report_sheet sheet;       /* CSV: where its rows go */
     struct json_documents documents; /* JSON: where several documents go */
     struct view_values view;
+    struct report_out out; /* with report_command: where the report goes */
 };
 
 #define REPORT_PRESET                                                                              \
@@ -246,6 +248,12 @@ bool report_out_open(const char *command, struct report_values *values, struct r
  * finished, with *code: either help was printed or there was a complaint. */
 bool report_parse(const struct option_set *set, int argc, char **argv, void *values,
                   struct report_values *report, struct report_out *out, int *first, int *code);
+
+/* A whole command that reports each of its traces: parses the command line, `check`s what it says
+ * (NULL, or false after a complaint), and calls `print` with `values` and each trace. Returns the
+ * exit code. */
+int report_command(const struct option_set *set, int argc, char **argv, void *values,
+                   struct report_values *report, bool (*check)(void *values), trace_report *print);
 
 /* How names are written. */
 enum names_style report_style(const struct report_values *values);

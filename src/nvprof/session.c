@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/text/strings.h"
+#include "cli/command.h"
 #include "cli/program.h"
 #include "nvprof/nvprof.h"
 #include "run/run.h"
@@ -379,24 +379,13 @@ static int compare_pids(const void *left, const void *right)
                       ((const struct nvprof_process *)right)->pid);
 }
 
-/* Each process's trace is open until its report is printed. */
-static void allow_many_files(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static enum mp_status open_profiles(struct session *session, const struct written_traces *traces,
                                     struct nvprof_processes *profiles)
 {
     profiles->items = calloc(traces->other_count + 1, sizeof *profiles->items);
     if (!profiles->items)
         return MP_ERR_MEMORY;
-    allow_many_files();
+    allow_many_files(); /* each trace is open until its report is printed */
     if (traces->own_exists)
         add_profile(session, profiles, traces->own);
     for (size_t i = 0; i < traces->other_count; i++)

@@ -14,6 +14,7 @@ struct kernels_values {
     struct report_values report;
     bool by_name;
     const char *by;
+    enum called_by called_by; /* what it means */
 };
 
 #define FIELD(name) offsetof(struct kernels_values, name)
@@ -51,28 +52,26 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-struct reporting {
-    struct report_out out;
-    struct kernels_options options;
-};
-
 static enum mp_status report_kernels(void *context, struct mp_trace *trace, bool *whole,
                                      struct mp_error *error)
 {
-    const struct reporting *reporting = context;
-    const struct counters_options options = {.range = reporting->options.range,
-                                             .by = COUNTERS_BY_KERNEL,
-                                             .style = reporting->options.style};
+    const struct kernels_values *values = context;
+    const struct kernels_options options = {.range = values->report.range,
+                                            .style = report_style(&values->report),
+                                            .by_name = values->by_name,
+                                            .by = values->called_by};
+    const struct counters_options sampled = {
+        .range = options.range, .by = COUNTERS_BY_KERNEL, .style = options.style};
     struct counters_result counters;
     struct kernels kernels;
     enum mp_status status;
     bool any;
 
-    MP_TRY(kernels_build(trace, &reporting->options, &kernels, error));
-    status = counters_build_any(trace, &options, &counters, &any, error);
+    MP_TRY(kernels_build(trace, &options, &kernels, error));
+    status = counters_build_any(trace, &sampled, &counters, &any, error);
     if (status == MP_OK) {
         kernels.counters = any ? &counters : NULL;
-        print_kernels(&reporting->out, trace, &kernels, &reporting->options);
+        print_kernels(&values->report.out, trace, &kernels, &options);
         *whole = quality_is_whole(&kernels.quality);
         if (any)
             counters_result_free(&counters);
@@ -81,21 +80,18 @@ static enum mp_status report_kernels(void *context, struct mp_trace *trace, bool
     return status;
 }
 
+static bool kernels_options_agree(void *context)
+{
+    struct kernels_values *values = context;
+
+    return options_agree(set.command, !called_by_of(values->by, &values->called_by),
+                         CALLED_BY_WRONG);
+}
+
 int cmd_kernels(int argc, char **argv)
 {
     struct kernels_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}};
-    enum called_by by;
-    int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
-        return code;
-    if (!options_agree(set.command, !called_by_of(values.by, &by), CALLED_BY_WRONG))
-        return EXIT_USAGE;
-    reporting.options = (struct kernels_options){.range = values.report.range,
-                                                 .style = report_style(&values.report),
-                                                 .by_name = values.by_name,
-                                                 .by = by};
-    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_kernels,
-                      &reporting);
+    return report_command(&set, argc, argv, &values, &values.report, kernels_options_agree,
+                          report_kernels);
 }

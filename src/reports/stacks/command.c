@@ -15,6 +15,7 @@ struct stacks_values {
     const char *by;
     bool tree;
     bool all;
+    struct stacks_options options;
 };
 
 #define FIELD(name) offsetof(struct stacks_values, name)
@@ -55,59 +56,50 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-struct reporting {
-    struct report_out out;
-    struct stacks_options options;
-    const struct stacks_values *values;
-};
-
 static enum mp_status report_stacks(void *context, struct mp_trace *trace, bool *whole,
                                     struct mp_error *error)
 {
-    const struct reporting *reporting = context;
+    const struct stacks_values *values = context;
     struct stacks_result result;
     const struct stacks_report report = {
         .trace = trace,
         .result = &result,
-        .options = &reporting->options,
-        .tree = reporting->values->tree,
-        .all = reporting->values->all,
+        .options = &values->options,
+        .tree = values->tree,
+        .all = values->all,
     };
     enum mp_status status;
 
-    MP_TRY(stacks_build(trace, &reporting->options, &result, error));
-    status = print_stacks(&reporting->out, &report);
+    MP_TRY(stacks_build(trace, &values->options, &result, error));
+    status = print_stacks(&values->report.out, &report);
     *whole = quality_is_whole(&result.quality);
     stacks_free(&result);
     return status ? mp_error_set(error, status, "out of memory") : MP_OK;
 }
 
-static bool parse_by(const char *text, enum stacks_by *by)
+static bool stacks_options_agree(void *context)
 {
-    enum called_by called;
+    struct stacks_values *values = context;
+    enum called_by by;
 
-    if (!options_agree(set.command, !called_by_of(text, &called) || called == CALLED_BY_OPERATOR,
+    if (!options_agree(set.command, values->tree && values->report.view.sort,
+                       "--sort does not go with --tree") ||
+        !options_agree(set.command, !called_by_of(values->by, &by) || by == CALLED_BY_OPERATOR,
                        "--by: there are line, function and file"))
         return false;
-    *by = called == CALLED_BY_FUNCTION ? STACKS_BY_FUNCTION
-          : called == CALLED_BY_FILE   ? STACKS_BY_FILE
-                                       : STACKS_BY_LINE;
+    values->options = (struct stacks_options){
+        .range = values->report.range,
+        .by = by == CALLED_BY_FUNCTION ? STACKS_BY_FUNCTION
+              : by == CALLED_BY_FILE   ? STACKS_BY_FILE
+                                       : STACKS_BY_LINE,
+    };
     return true;
 }
 
 int cmd_stacks(int argc, char **argv)
 {
     struct stacks_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}, .values = &values};
-    int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
-        return code;
-    if (!options_agree(set.command, values.tree && values.report.view.sort,
-                       "--sort does not go with --tree") ||
-        !parse_by(values.by, &reporting.options.by))
-        return EXIT_USAGE;
-    reporting.options.range = values.report.range;
-    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_stacks,
-                      &reporting);
+    return report_command(&set, argc, argv, &values, &values.report, stacks_options_agree,
+                          report_stacks);
 }
