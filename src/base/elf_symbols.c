@@ -62,7 +62,7 @@ bool elf_symbols_open_shown(struct elf_symbols *symbols, const struct dl_phdr_in
     return elf_symbols_open(symbols, dynamic, object->dlpi_addr);
 }
 
-/* As strcmp, which a sanitizer's library may stand in front of before it is ready. */
+/* As strcmp, which a sanitizer's library may replace before it is ready. */
 static bool is_same(const char *a, const char *b)
 {
     for (; *a && *a == *b; a++, b++)

@@ -219,7 +219,7 @@ enum mp_status mp_make_folders(const char *path, struct mp_error *error)
 uint64_t mp_data_bytes(int fd, uint64_t bytes)
 {
     uint64_t holes = 0;
-    uint64_t at = 0; /* behind the last data */
+    uint64_t at = 0; /* after the last data */
 
     while (at < bytes) {
         off_t data = lseek(fd, (off_t)at, SEEK_DATA);

@@ -78,7 +78,7 @@ enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct m
  *     %r        rank of the process as the usual launchers set it; 0 without a launcher
  *     %%        a percent sign
  *
- * Anything else behind a % is an error.
+ * Anything else after a % is an error.
  */
 
 /* Whether `pattern` is well formed, whatever the environment holds: MP_OK or MP_ERR_ARGUMENT. */

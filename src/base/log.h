@@ -27,7 +27,7 @@ enum mp_log_level {
 #define MP_LOG_LINE_BYTES                                                                          \
     1024 /* of a line, prefix and newline included; longer ones are cut with "..." */
 
-/* Least level that is said; MP_LOG_WARN until set. */
+/* The lowest level that is said; MP_LOG_WARN until set. */
 void mp_log_set_level(enum mp_log_level level);
 
 /* Whether a message of this level would be said; spares the work of composing it. */

@@ -46,7 +46,7 @@ enum mp_preload_wait_kind {
     MP_WAIT_RWLOCK
 };
 
-#define MP_WAIT_MIN_NS 2000u /* only longer waits are told */
+#define MP_WAIT_MIN_NS 2000u /* only longer waits are reported */
 
 /* A wait of a host thread that has ended. Times are ns of `clock` below. */
 struct mp_preload_wait {
@@ -92,7 +92,7 @@ struct mp_preload {
     uint64_t (*_Atomic clock)(void);
     /* The processor's counter runs evenly in all threads, and `clock` is NULL. */
     _Atomic bool counter_is_even;
-    /* Libraries whose own waits are not told: the recorder and CUPTI. */
+    /* Libraries whose own waits are not reported: the recorder and CUPTI. */
     struct mp_preload_code left_alone[MP_PRELOAD_CODES];
     /* This library's: the host function that the calling thread is giving to the driver; NULL: it
      * is in no such call. */

@@ -21,7 +21,7 @@ pid_t mp_thread_id(void);
 
 /* ---- Where `miniprof ctl` finds a process ----
  *
- * An abstract Unix socket (unix(7)), which leaves no file behind when the process is killed. Its
+ * An abstract Unix socket (unix(7)), which leaves no file when the process is killed. Its
  * name holds the process id and the number of the pid namespace, because containers that share a
  * network can have the same process ids. The socket has no permissions: each side asks the kernel
  * who the other one is (SO_PEERCRED).

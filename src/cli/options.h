@@ -1,9 +1,9 @@
 /* The command line of every subcommand, from tables.
  *
- * A command describes its options as data: name, letter, argument, help, and the field of its own
+ * A command describes its options as data: name, letter, argument, help, and the field of its
  * struct that takes the value. Parsing, --help and complaints all come from the table. getopt_long
- * does the parsing. argp is not used, because it prints two-line complaints and exits with codes of
- * its own.
+ * does the parsing. argp is not used, because it prints two-line complaints and exits with
+ * other codes.
  */
 #ifndef MP_CLI_OPTIONS_H
 #define MP_CLI_OPTIONS_H
@@ -105,7 +105,7 @@ struct view_values {
 };
 
 /* Rows of an option table; `at` is the offset of the struct view_values. Commands whose analysis
- * has a number of rows of its own describe --top themselves. */
+ * chooses its number of rows describe --top themselves. */
 #define VIEW_TOP_OPTION(at)                                                                        \
     {                                                                                              \
         .name = "top", .argument = "N", .kind = OPTION_NUMBER,                                     \

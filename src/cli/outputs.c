@@ -60,7 +60,7 @@ static int out_of_memory(const char *command)
 
 /* ---- Files ----
  *
- * Writes a page that is either complete or not there. It goes to a file beside the target and is
+ * Writes a page that is either complete or not there. It goes to a file next to the target and is
  * renamed at the end; a signal on the way removes the file.
  */
 

@@ -15,7 +15,7 @@ int cannot_write(const char *command, const char *path);
  */
 typedef int page_writer(void *context, FILE *out);
 
-/* Has `writer` write a file beside `path`, which then replaces `path`. So nobody sees half a page.
+/* Has `writer` write a file next to `path`, which then replaces `path`. So nobody sees half a page.
  * If the page cannot be written, or a signal ends the program, the old file stays. A new file is
  * for its user only; one that replaces another has the mode of that one. "-" is stdout. A device or
  * FIFO is written to directly; for a symbolic link the file that it leads to is replaced. A trace
@@ -30,7 +30,7 @@ int page_write(const char *command, const char *path, page_writer *writer, void 
  * complained. It stops soon, with such a code and without a complaint, when part_folder_stopped. */
 typedef int folder_writer(void *context, const char *folder);
 
-/* Has `writer` fill a folder beside `path`, which then becomes `path`. If `path` is a folder
+/* Has `writer` fill a folder next to `path`, which then becomes `path`. If `path` is a folder
  * already, the new files replace those of the same names there. If something fails, or a signal
  * ends the program, nothing is left. Returns the writer's exit code, or EXIT_UNREADABLE, both after
  * a complaint. */

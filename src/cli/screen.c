@@ -85,7 +85,7 @@ static size_t prefix_bytes(const char *line, size_t bytes)
     return at > 4 && at < bytes && line[at] == ' ' ? at + 1 : 0;
 }
 
-/* The column at which what continues a line begins: behind the prefix, or at the value of a line
+/* The column at which what continues a line begins: after the prefix, or at the value of a line
  * such as "key      value", else two more than the line itself. */
 static size_t hang_of(const char *line, size_t bytes, size_t width)
 {
@@ -280,7 +280,7 @@ static void pager_end(struct pager *pager)
 
 /* ---- The screen ----
  *
- * The stream behind stdout on a terminal: bytes become lines, lines are broken and coloured, and
+ * The stream that stdout is on a terminal: bytes become lines, lines are broken and coloured, and
  * wait until it is known whether they fit on the screen. If they do they are printed, else a pager
  * gets them and what follows.
  */

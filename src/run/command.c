@@ -29,7 +29,7 @@
  */
 
 struct run_values {
-    const char *library;                   /* NULL: found beside the command */
+    const char *library;                   /* NULL: found next to the command */
     bool no_summary;                       /* record only */
     bool force;                            /* replace a trace file that exists */
     const char *settings[MP_SETTINGS_MAX]; /* by position in mp_settings; NULL: not given */

@@ -339,7 +339,7 @@ static bool found(struct launch *launch)
     return true;
 }
 
-/* Beside this command, as in the build folder, or where `make install` or a package puts it. */
+/* Next to this command, as in the build folder, or where `make install` or a package puts it. */
 bool launch_find_library(struct launch *launch, const char *given)
 {
     static const char *const places[] = {"libminiprof.so", "../lib/libminiprof.so",

@@ -1,4 +1,4 @@
-/* Which metrics the GPUs of this machine have. The recorder asks CUPTI in a process of its own,
+/* Which metrics the GPUs of this machine have. The recorder asks CUPTI in a separate process,
  * because the driver must not be loaded into this one. */
 #ifndef MP_RUN_QUERY_H
 #define MP_RUN_QUERY_H
@@ -12,7 +12,7 @@
 struct query {
     enum metric_list list;
     const char *devices; /* `all` or ordinals; NULL: all */
-    const char *library; /* libminiprof.so; NULL: the one beside this command */
+    const char *library; /* libminiprof.so; NULL: the one next to this command */
 };
 
 /* Starts a child that loads the CUDA driver with the recorder inside, waits for the trace with the

@@ -45,7 +45,7 @@ void child_die_alike(const struct child *child);
 
 struct launch {
     char library[PATH_MAX]; /* libminiprof.so, absolute */
-    char preload[PATH_MAX]; /* libminiprof_preload.so beside it, absolute; empty: there is none */
+    char preload[PATH_MAX]; /* libminiprof_preload.so next to it, absolute; empty: there is none */
 
     /* Sets the recorder's settings with setenv, in the child; false when memory is out. */
     bool (*export_settings)(const void *context);
@@ -54,7 +54,7 @@ struct launch {
     const char *program; /* launch_run's argv[0] */
 };
 
-/* Finds the library to inject: `given`, or beside this command, or in ../lib. Returns false if
+/* Finds the library to inject: `given`, or next to this command, or in ../lib. Returns false if
  * there is none. */
 bool launch_find_library(struct launch *launch, const char *given);
 

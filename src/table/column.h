@@ -142,7 +142,7 @@ struct report_column {
 
     /* Where the column is shown. */
     uint8_t formats; /* REPORT_IN_*; 0: everywhere */
-    uint8_t drop;    /* on a terminal, columns with the greatest number are left out first */
+    uint8_t drop;    /* on a terminal, columns with the largest number are left out first */
     uint16_t needs;  /* one of these bits must be in the layout's `there`; 0: always */
 
     uint16_t index; /* for an accessor that several columns share */
@@ -160,7 +160,7 @@ struct report_column {
     bool ranked : 1; /* TEXT that is a number in words: the cell's `real` has it too, for --sort */
     bool name : 1;  /* TEXT: names, which give way on a terminal; else the last column of text is */
     bool rough : 1; /* PERCENT: an estimate, which our own style prints with one place */
-    bool share : 1; /* PERCENT: of all; TIME, MEAN: counts beside it; on a terminal rows that have
+    bool share : 1; /* PERCENT: of all; TIME, MEAN: counts with it; on a terminal rows that have
                        nothing of either are folded into one line */
     bool roomy : 1; /* BYTES: our own style takes a character more than `width` */
 };

@@ -45,7 +45,7 @@ static bool is_size(enum report_kind kind)
     return kind == REPORT_CELL_BYTES || kind == REPORT_CELL_THROUGHPUT;
 }
 
-/* Whether the units of a text table are in a row of their own and not in the cells. */
+/* Whether the units of a text table are in a separate row and not in the cells. */
 static bool has_text_units(const struct report_table *table)
 {
     return table->format == REPORT_TEXT && table->units != REPORT_UNITS_AUTO;

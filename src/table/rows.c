@@ -105,7 +105,7 @@ static double number_of(enum report_kind kind, const struct report_cell *cell)
     return (double)cell->number;
 }
 
-/* Numbers from the greatest on, texts by their letters; cells without a value are last. */
+/* Numbers from the largest on, texts by their letters; cells without a value are last. */
 static int compare_cells(const struct order *order, const struct report_cell *a,
                          const struct report_cell *b)
 {

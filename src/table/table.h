@@ -5,11 +5,11 @@
  *            or, unless units are REPORT_UNITS_AUTO, numbers of 8 characters below a row of units
  *     CSV    a header row with units in its names, times in ns, sizes in bytes; or, in
  *            nvprof's reports, a quoted header row, a row of units if any column has one, numbers
- *            with six decimals, one unit for each column, by the greatest value that was measured
+ *            with six decimals, one unit for each column, by the max that was measured
  *     JSON   an object for each row, keys from the columns, times in whole ns, sizes in bytes
  *
  * For nvprof's -u the form of times and percentages is known. For sizes and throughput in text the
- * form is our choice: 8 characters, in the unit of the column's greatest measured value.
+ * form is our choice: 8 characters, in the unit of the column's measured max.
  *
  *     report_begin(&table, &out, columns, count);
  *     for each row: report_measure(&table, cells);     (optional: fits widths and units)
@@ -118,7 +118,7 @@ struct report_table {
     struct {
         uint32_t width;
         uint32_t measured; /* by report_measure: columns of the widest cell */
-        uint8_t unit;      /* greatest measured: 0 ns, 1 us, 2 ms, 3 s; 0 B, 1 KB, 2 MB, 3 GB */
+        uint8_t unit;      /* of the measured max: 0 ns, 1 us, 2 ms, 3 s; 0 B, 1 KB, 2 MB, 3 GB */
     } fit[REPORT_MAX_COLUMNS];
     char said[REPORT_SAID_BYTES]; /* texts that accessors have made for the present row */
     size_t said_bytes;
@@ -130,7 +130,7 @@ struct report_table {
 struct report_layout {
     const struct report_column *columns; /* these three must outlive the table */
     size_t count;
-    const void *of;   /* what accessors need beside the row */
+    const void *of;   /* what accessors need besides the row */
     const char *name; /* among the tables of a report; NULL: its main table */
     uint32_t there;   /* bits for the columns' `needs` */
     enum report_measuring measuring;
@@ -233,7 +233,7 @@ void report_end(struct report_table *table);
  *                             {"process": "rank 1", ...}
  *                             ]
  *
- * As lines, the documents lose their line breaks instead. Text in JSON has none of its own.
+ * As lines, the documents lose their line breaks instead. Text in JSON has none.
  */
 
 struct json_documents {

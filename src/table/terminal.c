@@ -1,5 +1,5 @@
-/* Tables for a person at a terminal. Names give way first, down to a width at which they can still
- * be told apart. Then columns are left out, those with the greatest `drop` first. What is left over
+/* Tables for a person at a terminal. Names give way first, down to a width at which they still
+ * differ. Then columns are left out, those with the largest `drop` first. What is left over
  * goes to the names. Groups are lines.
  */
 #include <string.h>
@@ -101,7 +101,7 @@ static bool is_share(const struct report_table *table, size_t column,
            table->columns[column]->kind == REPORT_CELL_PERCENT;
 }
 
-/* A share prints as 0.00 %; of a time beside one, nothing is nothing. */
+/* A share prints as 0.00 %; of a time with one, nothing is nothing. */
 static bool is_none(const struct report_column *column, const struct report_cell *cell)
 {
     if (column->kind == REPORT_CELL_PERCENT)
@@ -123,7 +123,7 @@ bool report_is_nothing(const struct report_table *table, const struct report_cel
     return any;
 }
 
-/* The greatest share of the row; 100 if the table has none. */
+/* The max share of the row; 100 if the table has none. */
 static double max_share(const struct report_table *table, const struct report_cell *cells)
 {
     double max = 0;
@@ -273,7 +273,7 @@ static size_t width_of_title(const struct report_table *table, size_t column)
     return unit > width ? unit : width;
 }
 
-/* Widths at which nothing is shortened. Groups stand in lines of their own. */
+/* Widths at which nothing is shortened. Groups have separate lines. */
 static void measure_rows(struct report_table *table, struct report_kept *const *rows, size_t count)
 {
     for (size_t i = 0; i < table->count; i++) {

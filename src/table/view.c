@@ -1,5 +1,5 @@
 /* What a view remembers while tables are printed, what follows from its settings, and its names and
- * colours. A name that is too long first loses what says least, a C++ function's `void` and its
+ * colours. A name that is too long first loses what says little, a C++ function's `void` and its
  * parameters, and then its middle: the begin of a kernel's name says what it is, and its end tells
  * instances of a template apart.
  */

@@ -3,7 +3,7 @@
  * as it is, which is what pipes and files get.
  *
  * With a view a table keeps its rows until report_end, or until there are too many: then it knows
- * how wide each column is. Columns that do not fit are left out, those with the greatest `drop`
+ * how wide each column is. Columns that do not fit are left out, those with the largest `drop`
  * first, of equal ones the rightmost; the view remembers their titles for a last line.
  */
 #ifndef MP_TABLE_VIEW_H

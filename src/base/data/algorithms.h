@@ -71,7 +71,7 @@ enum mp_status mp_period_find(const uint32_t *items, size_t count, unsigned repe
  * time, however many numbers were counted.
  *
  * Each power of two is cut into 16 buckets of equal width; each number below 16 has its own bucket.
- * A percentile is answered with the greatest number of its bucket: never less than the true one,
+ * A percentile is answered with the largest number of its bucket: never less than the true one,
  * and at most 1/16 more.
  *
  * Any thread, also several at once and in a signal handler: counters are atomic, nothing is

@@ -53,7 +53,7 @@ struct mp_intern {
     struct mp_arena bytes;
     struct mp_intern_entry *entries; /* of id 1 at [0] */
     uint32_t *slots;                 /* ids; 0 is empty */
-    uint32_t count;                  /* ids given, and the greatest of them */
+    uint32_t count;                  /* ids given, and the largest of them */
     uint32_t entry_capacity;
     uint32_t slot_capacity;
 };
@@ -66,7 +66,7 @@ uint32_t mp_intern_add(struct mp_intern *pool, const void *data, size_t bytes);
 /* The id of these bytes, or 0 when they were never added. */
 uint32_t mp_intern_find(const struct mp_intern *pool, const void *data, size_t bytes);
 
-/* The bytes of an id with a NUL behind them, and their number in *bytes (which may be NULL). NULL
+/* The bytes of an id with a NUL after them, and their number in *bytes (which may be NULL). NULL
  * for an id that was not given. Owned by the pool, valid until reset or free. */
 const char *mp_intern_get(const struct mp_intern *pool, uint32_t id, size_t *bytes);
 

@@ -57,11 +57,11 @@ struct mp_buffer {
     uint8_t *data; /* owned; moves when the buffer grows */
     size_t size;   /* bytes in use */
     size_t capacity;
-    size_t limit;          /* greatest size; 0: none */
+    size_t limit;          /* max size; 0: none */
     enum mp_status status; /* MP_OK, MP_ERR_MEMORY or, over the limit, MP_ERR_LIMIT */
 };
 
-/* Room for `bytes` more behind `size`, uninitialised; the caller writes there and adds to `size`
+/* Room for `bytes` more after `size`, uninitialised; the caller writes there and adds to `size`
  * itself. NULL on failure. */
 uint8_t *mp_buffer_reserve(struct mp_buffer *buffer, size_t bytes);
 
@@ -94,7 +94,7 @@ struct mp_arena_block;
 
 struct mp_arena {
     struct mp_arena_block *head; /* the block allocations come from; older ones follow */
-    size_t block_bytes;          /* least size of a new block; 0: 64 KiB */
+    size_t block_bytes;          /* min size of a new block; 0: 64 KiB */
     size_t total_bytes;          /* held from the system now, for memory accounting */
 };
 
@@ -109,7 +109,7 @@ void *mp_arena_alloc(struct mp_arena *arena, size_t bytes) __attribute__((alloc_
 void *mp_arena_array(struct mp_arena *arena, size_t count, size_t item_bytes)
     __attribute__((alloc_size(2, 3)));
 
-/* A copy of `bytes` bytes with a NUL behind them (not counted); NULL when memory is out. `data` may
+/* A copy of `bytes` bytes with a NUL after them (not counted); NULL when memory is out. `data` may
  * be NULL if `bytes` is 0. */
 char *mp_arena_copy(struct mp_arena *arena, const void *data, size_t bytes);
 
@@ -135,7 +135,7 @@ FILE *memory_file_open(char **text, size_t *bytes);
  * Texts inside the program are packed by tools/dev/frame, since they would take much of it.
  */
 
-/* What a frame holds, with a NUL behind it; *length: bytes without that. The caller frees it. NULL:
+/* What a frame holds, with a NUL after it; *length: bytes without that. The caller frees it. NULL:
  * out of memory. */
 char *mp_frame_unpack(const unsigned char *frame, size_t bytes, size_t *length);
 
@@ -169,7 +169,7 @@ static inline size_t mp_varint_put(uint8_t *out, uint64_t value)
     return size;
 }
 
-/* Reads one value at *cursor and moves *cursor behind it. If the bytes end before `end` or the
+/* Reads one value at *cursor and moves *cursor past it. If the bytes end before `end` or the
  * number needs more than 64 bits, returns false and leaves *cursor and *value unchanged. Padded
  * forms (0x80 0x00) are accepted. */
 __attribute__((warn_unused_result)) static inline bool mp_varint_get(const uint8_t **cursor,

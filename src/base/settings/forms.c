@@ -25,7 +25,7 @@
 #define SECOND_NS    UINT64_C(1000000000)
 #define MAX_FACTOR   1000u
 
-/* A number with nine digits behind the point, as an integer. */
+/* A number with nine digits after the point, as an integer. */
 struct fixed {
     uint64_t whole;
     uint64_t fraction; /* in 1e-9 */
@@ -175,7 +175,7 @@ bool mp_repeat_check(const char *text)
  * Reads a list of counters with a rate, "default@1kHz", as MINIPROF_SAMPLE takes it.
  */
 
-/* "10kHz", "0.5kHz", "100Hz": a number with up to three digits behind a point, in whole hertz. */
+/* "10kHz", "0.5kHz", "100Hz": a number with up to three digits after a point, in whole hertz. */
 static bool parse_rate(const char *text, uint32_t *hertz)
 {
     size_t bytes = strlen(text);
@@ -431,7 +431,7 @@ static bool has_letter(const char *from, const char *to)
     return false;
 }
 
-/* Whether every colon stands beside another, as in C++. */
+/* Whether every colon is next to another, as in C++. */
 static bool has_only_double_colons(const char *text)
 {
     for (; *text; text++) {

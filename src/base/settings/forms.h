@@ -59,7 +59,7 @@ bool mp_repeat_check(const char *text);
  * MINIPROF_SAMPLE: which counters of the GPU are sampled over time, and how often.
  *
  *     default                             the counters marked so in base/metrics/sampled.def
- *     default,fp32_active@1kHz            a list, and a rate behind the @
+ *     default,fp32_active@1kHz            a list, and a rate after the @
  *     sm__inst_executed.avg.per_cycle_elapsed@500Hz    CUPTI's own names too
  */
 

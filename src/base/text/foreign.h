@@ -20,7 +20,7 @@
 #include <stdio.h>
 
 /* Whether a character acts: controls (C0, DEL, C1), line and paragraph separators, bidirectional
- * controls, and what has no form of its own: Unicode's Default_Ignorable_Code_Point, but not the
+ * controls, and what has no visible form: Unicode's Default_Ignorable_Code_Point, but not the
  * variation selectors of emoji (U+FE00 to U+FE0F). */
 bool foreign_acts(uint32_t code);
 

@@ -355,7 +355,7 @@ bool json_read_end(struct json_reader *reader)
 
 /* ---- Writing ----
  *
- * Writes JSON to a stream. A small state machine knows where a comma or a line break is due, so
+ * Writes JSON to a stream. A small state machine knows where a comma or a line break is needed, so
  * that callers only name keys and values.
  */
 

@@ -21,7 +21,7 @@
 /* Each step returns where its part ends, or NULL if the form is not known. A step that is given
  * NULL returns NULL. */
 
-/* `6vecAdd`: *bytes of the name, which the result stands behind. */
+/* `6vecAdd`: *bytes of the name, which come before the result. */
 static const char *pass_source_name(const char *at, size_t *bytes)
 {
     size_t length = 0;
@@ -118,7 +118,7 @@ static const char *pass_inside(const char *at, unsigned *depth)
     }
 }
 
-/* From the I of template arguments to behind their E. */
+/* From the I of template arguments past their E. */
 static const char *pass_arguments(const char *at)
 {
     unsigned depth = 1;
@@ -138,7 +138,7 @@ struct plain_name {
     bool scopes;
 };
 
-/* Takes a part of the name: behind the scopes so far, or instead of them. */
+/* Takes a part of the name: after the scopes so far, or instead of them. */
 static void add_part(struct plain_name *name, const char *part, size_t bytes)
 {
     static const char anonymous[] = "_GLOBAL__N_";
@@ -223,7 +223,7 @@ void kernel_plain_name(const char *kernel, bool scopes, char *name, size_t size)
 
 static const char anonymous[] = "(anonymous namespace)";
 
-/* The name without what stands in <> and from the first ( on. */
+/* The name without what is in <> and from the first ( on. */
 static size_t without_brackets(const char *name, char *plain, size_t size)
 {
     size_t length = 0;

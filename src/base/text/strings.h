@@ -24,7 +24,7 @@ void mp_text_add(char *buffer, size_t size, const char *format, ...)
 bool mp_text_equal(const char *a, const char *b);
 bool mp_text_starts_with(const char *text, const char *prefix);
 
-/* Reads the whole of `text` as a decimal number from `least` to `greatest`, without sign, space or
+/* Reads the whole of `text` as a decimal number from `min` to `max`, without sign, space or
  * suffix. If the text is anything else, returns false and leaves *value unchanged. */
 bool mp_text_to_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 

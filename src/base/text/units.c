@@ -16,9 +16,9 @@
 #define NUMBER_WIDTH   8
 #define OWN_DIGITS     4
 #define MAX_WHOLE      1e18 /* from here on in exponent form */
-#define MAX_PLACES     5    /* behind the point, which four digits of 0.01 take */
+#define MAX_PLACES     5    /* after the point, which four digits of 0.01 take */
 
-/* Prints `value` with `precision` digits behind the point, as nvprof; returns the length. */
+/* Prints `value` with `precision` digits after the point, as nvprof; returns the length. */
 static int print_number(char *out, size_t size, double value, int precision)
 {
     if (value >= EXPONENT_FROM)

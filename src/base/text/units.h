@@ -42,7 +42,7 @@ const char *mp_show_count(char *buffer, size_t size, uint64_t count, enum mp_sty
  * `100.00%`. */
 const char *mp_show_percent(char *buffer, size_t size, double percent, enum mp_style style);
 
-/* A number in our own style with at most `places` digits (0 to 5) behind the point, fewer where
+/* A number in our own style with at most `places` digits (0 to 5) after the point, fewer where
  * four digits are reached: `0.10`, `81.00`, `571.7`, `4,860`. Zeros at the end stay, so that
  * columns line up. */
 const char *mp_show_places(char *buffer, size_t size, double value, int places);
@@ -69,7 +69,7 @@ uint64_t mp_whole_ns(double ns);
 /* mp_format_time of a mean. */
 const char *mp_format_time_mean(char *buffer, size_t size, double ns);
 
-/* Digits behind the point of an estimate that is known within `error`, 3 at most: to the second
+/* Digits after the point of an estimate that is known within `error`, 3 at most: to the second
  * digit of the error. */
 int mp_places_within(double error);
 

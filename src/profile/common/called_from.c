@@ -151,7 +151,7 @@ static enum mp_status read_all(struct pass *pass, struct mp_trace *trace, struct
     return MP_OK;
 }
 
-/* Reads them. MP_ERR_IO, MP_ERR_MEMORY; operators_free is due in any case. */
+/* Reads them. MP_ERR_IO, MP_ERR_MEMORY; operators_free is needed in any case. */
 static enum mp_status operators_load(struct operators *operators, struct mp_trace *trace,
                                      struct mp_error *error)
 {

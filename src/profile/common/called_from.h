@@ -53,7 +53,7 @@ struct called_from {
 };
 
 /* MP_ERR_ARGUMENT if the trace has no stacks, and no operators, MP_ERR_IO, MP_ERR_MEMORY; with a
- * text. Nothing is read for CALLED_BY_NOTHING. called_from_free is due in any case. */
+ * text. Nothing is read for CALLED_BY_NOTHING. called_from_free is needed in any case. */
 enum mp_status called_from_load(struct called_from *callers, struct mp_trace *trace,
                                 enum called_by by, struct mp_error *error);
 void called_from_free(struct called_from *callers);

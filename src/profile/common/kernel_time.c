@@ -1,5 +1,5 @@
 /* Sums in order of begin: each stream and each device knows up to when it is busy, and a kernel
- * adds what it has behind that. Rows that are not in order wait in a list, which is sorted.
+ * adds what it has after that. Rows that are not in order wait in a list, which is sorted.
  */
 #include "profile/common/kernel_time.h"
 
@@ -14,7 +14,7 @@
 /* Rows that wait; more than that only a forged file needs, and then nothing is known. */
 #define MAX_WAITING (UINT32_C(1) << 22)
 
-/* So many rows are worth a sort, or those that came since the last one are as many again. */
+/* This many rows are worth a sort, or those that came since the last one are as many again. */
 #define WORTH_A_SORT 4096
 
 struct kernel_lane {
@@ -34,7 +34,7 @@ static inline void add_to(uint64_t *sum, uint64_t ns)
         *sum = UINT64_MAX;
 }
 
-/* Adds the part of a kernel that lies behind *reached, and moves *reached to its end. */
+/* Adds the part of a kernel that is after *reached, and moves *reached to its end. */
 static inline void add_rest(uint64_t *sum, uint64_t *reached, uint64_t begin, uint64_t end)
 {
     if (end <= *reached)
@@ -247,7 +247,7 @@ enum mp_status kernel_time_take(struct kernel_time_pass *pass, const struct mp_b
     };
     uint64_t from = pass->summed;
 
-    /* A damaged chunk is not delivered. The places are then behind, which is safe. */
+    /* A damaged chunk is not delivered. The places are then late, which is safe. */
     pass->chunk++;
     pass->summed = pass->chunk < pass->chunk_count ? pass->reached[pass->chunk] : UINT64_MAX;
     if (!range && !pass->count && are_ordered(&rows, from, pass->summed))

@@ -7,8 +7,8 @@
  * Kernels of one stream overlap with programmatic dependent launch and in branches of a CUDA graph:
  * total - streams. Kernels of several streams: streams - busy.
  *
- * The sums are made in order of begin, in which rows mostly stand in a file. Where they do not,
- * they wait until no earlier one can come: the chunk headers say when the later chunks begin.
+ * The sums are made in order of begin, which is mostly that of the rows in a file. Where they do
+ * not, they wait until no earlier one can come: the chunk headers say when the later chunks begin.
  * Memory is 24 bytes for each row that waits, 16 bytes a stream, and 8 bytes a chunk.
  */
 #ifndef MP_PROFILE_COMMON_KERNEL_TIME_H
@@ -24,7 +24,7 @@
 #include "profile/dense.h"
 #include "profile/ranges.h"
 
-/* All times in ns; they stay at the greatest number. */
+/* All times in ns; they stop at UINT64_MAX. */
 struct kernel_time {
     uint64_t total;   /* durations added up */
     uint64_t streams; /* in which a stream runs a kernel, added up over the streams */
@@ -44,7 +44,7 @@ struct kernel_time_pass {
     uint64_t summed;                /* no row that begins earlier may come */
     struct kernel_waiting *waiting; /* rows; owned */
     size_t count, capacity;
-    size_t due;      /* so many are looked at */
+    size_t due;      /* how many are looked at */
     uint32_t *order; /* for sorting; owned */
     size_t order_capacity;
 };

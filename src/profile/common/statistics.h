@@ -63,7 +63,7 @@ struct shift {
 bool shift_can_bound(size_t before_count, size_t after_count, double quantile);
 
 /* The shift with its 95 % interval. Sorts both arrays. Values are below 2^61 ns. Without a value on
- * one side the shift is 0 and has no interval. Time: n log n, and for each bit of the greatest
+ * one side the shift is 0 and has no interval. Time: n log n, and for each bit of the largest
  * difference four passes over both. */
 struct shift shift_between(uint64_t *before, size_t before_count, uint64_t *after,
                            size_t after_count);

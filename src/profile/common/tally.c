@@ -70,7 +70,7 @@ static void add_range(struct tallies *tallies, const struct tally_rows *rows,
     }
 }
 
-/* Grows the items up to the greatest id of the rows, as far as the limit allows. */
+/* Grows the items up to the largest id of the rows, or to the limit. */
 static enum mp_status reach_ids(struct tallies *tallies, const struct tally_rows *rows)
 {
     uint64_t max = 0;

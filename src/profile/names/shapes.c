@@ -108,7 +108,7 @@ const struct device_limits *shapes_device(const struct shapes *shapes, uint64_t 
     return device && device->defined ? device : NULL;
 }
 
-/* The greatest number where the product does not fit. */
+/* UINT64_MAX where the product does not fit. */
 static uint64_t product(const uint32_t sizes[3])
 {
     uint64_t two = (uint64_t)sizes[0] * sizes[1];

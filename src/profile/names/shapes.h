@@ -51,7 +51,7 @@ void shapes_init(struct shapes *shapes, const struct mp_trace *trace);
 
 void shapes_free(struct shapes *shapes);
 
-/* Adds the columns that shapes_take needs to the masks, which stand in the order of mp_tables(). */
+/* Adds the columns that shapes_take needs to the masks, which have the order of mp_tables(). */
 void shapes_columns(uint32_t *masks);
 
 /* Keeps the rows of a batch of the two tables; other tables are skipped. Ids that the size of the

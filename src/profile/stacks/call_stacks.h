@@ -60,7 +60,7 @@ struct call_stacks {
     const char *unnamed;    /* the first of them */
 };
 
-/* Reads them. MP_ERR_IO, MP_ERR_MEMORY; call_stacks_free is due in any case. */
+/* Reads them. MP_ERR_IO, MP_ERR_MEMORY; call_stacks_free is needed in any case. */
 enum mp_status call_stacks_load(struct call_stacks *stacks, struct mp_trace *trace,
                                 struct mp_error *error);
 void call_stacks_free(struct call_stacks *stacks);
@@ -124,7 +124,7 @@ struct natives {
     const char *program; /* the file that was executed; NULL: not known */
 };
 
-/* Fills in `code`, `line` and `program` of these frames, with codes behind those of the trace.
+/* Fills in `code`, `line` and `program` of these frames, with codes after those of the trace.
  * MP_ERR_MEMORY.
  */
 enum mp_status natives_name(struct natives *natives, struct call_stacks *stacks);

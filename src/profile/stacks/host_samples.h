@@ -29,7 +29,7 @@ struct host_samples {
     size_t count, capacity;
 };
 
-/* Reads them. MP_ERR_IO, MP_ERR_MEMORY; host_samples_free is due in any case. */
+/* Reads them. MP_ERR_IO, MP_ERR_MEMORY; host_samples_free is needed in any case. */
 enum mp_status host_samples_load(struct host_samples *samples, struct mp_trace *trace,
                                  struct mp_error *error);
 void host_samples_free(struct host_samples *samples);

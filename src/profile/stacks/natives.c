@@ -211,7 +211,7 @@ struct naming {
     bool is_program;       /* `module` is the program's own file */
     struct mp_arena arena; /* of demangled names, for one frame */
     struct mp_buffer key;  /* name, NUL, file */
-    size_t first_code;     /* the first id behind those of the trace */
+    size_t first_code;     /* the first id after those of the trace */
 };
 
 static const char *last_part(const char *path)

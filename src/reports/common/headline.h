@@ -26,7 +26,7 @@ void json_headline(struct json_writer *json, const struct iterations_headline *h
 #define RECORDING_COST_BYTES 512
 
 /* "Recording costs about 920us of it (13 %), ...": a sentence. NULL if nothing is known, or no
- * cost was found. The name of steps stands in it as it is. */
+ * cost was found. It has the name of steps as it is. */
 const char *describe_recording_cost(const struct recording_cost *cost,
                                     char text[RECORDING_COST_BYTES]);
 

@@ -14,7 +14,7 @@
 
 #include "base/poison.h"
 
-/* Ways that take a name behind a colon. */
+/* Ways that take a name after a colon. */
 static bool takes_name(enum iterations_way way)
 {
     return way == ITERATIONS_NVTX || (way >= ITERATIONS_GRAPH && way < ITERATIONS_WHOLE);

@@ -53,7 +53,7 @@ void print_callbacks_note(const struct report_out *out, const struct mp_trace *t
     print_note(out, trace, "Note: " QUALITY_CALLBACKS_NOTE);
 }
 
-/* Notes on work of the device that CUPTI does not report, as far as the recorder can notice it. */
+/* Notes on work of the device that CUPTI does not report, if the recorder can notice it. */
 static void print_device_notes(const struct report_out *out, const struct mp_trace *trace,
                                const struct quality *quality)
 {

@@ -14,7 +14,7 @@ struct sampled_row {
 #define SAMPLED_ERROR(which) THROUGH(struct sampled_row, sampled, errors[COUNTERS_##which])
 
 /* Means; text has them if `needs_` says so. The three drops are of SMs, tensor pipes and DRAM, of
- * the error, which is the greatest of these three, and of PCIe. */
+ * the error, which is the max of these three, and of PCIe. */
 #define SAMPLED_COLUMNS(needs_, drop_, error_drop_, pcie_drop_)                                    \
     COLUMN("SMs", "sm_active_percent", PERCENT, 6, SAMPLED_VALUE(SMS), .rough = true,              \
            .needs = (needs_), .drop = (drop_)),                                                    \

@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-/* Beside the formats of all reports. */
+/* In addition to the formats of all reports. */
 enum { FORMAT_MARKDOWN = REPORT_JSON + 1 };
 
 struct report_command_values {

@@ -298,7 +298,7 @@ static void put_path(struct mp_buffer *line, const char *path)
     put_word(line, path);
 }
 
-/* The page beside the trace. */
+/* The page next to the trace. */
 static void put_page(struct mp_buffer *line, const char *path)
 {
     size_t length = strlen(path);

@@ -1,10 +1,10 @@
-/* What one should know of a trace at first: the digest behind `miniprof report`.
+/* What one should know of a trace at first: the digest that `miniprof report` prints.
  *
  *     profile ──────┐
  *     event graph ──┼─> iterations, advice, names by time ──> digest: owns all of its text
  *
  * A digest holds no trace and no graph, so those of many processes can be kept and compared. It
- * computes nothing of its own: each number is one that another family found (docs/report.md lists
+ * computes nothing itself: each number is one that another family found (docs/report.md lists
  * which). Memory, besides that of these families while it is built: some 10 KB.
  */
 #ifndef MP_REPORTS_DIGEST_DIGEST_H
@@ -163,7 +163,7 @@ struct digest {
 };
 
 /* Runs the analyses and keeps what they found. MP_ERR_ARGUMENT if there is no such capture range or
- * way; MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT. digest_free is due in any case. */
+ * way; MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT. digest_free is needed in any case. */
 enum mp_status digest_build(struct mp_trace *trace, const struct digest_options *options,
                             struct digest *digest, struct mp_error *error);
 

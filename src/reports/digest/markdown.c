@@ -1,5 +1,5 @@
 /* The digest as Markdown: what the screen has, whole sentences, and all that was kept of findings.
- * What the program wrote stands in code, so that no name becomes markup.
+ * What the program wrote is printed as code, so that no name becomes markup.
  */
 #include <ctype.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 /* ---- Text and code ---- */
 
-/* Prints a character as far as it is visible; returns its bytes. */
+/* Prints a character if it is visible, else `?`; returns its bytes. */
 static size_t put_character(FILE *out, const char *text)
 {
     size_t length = utf8_length(text, strlen(text));

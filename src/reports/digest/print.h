@@ -65,7 +65,7 @@ double digest_share(const struct digest *digest, double ns);
 /* "at most -125.94us, 12.3 %" */
 void digest_gain(const struct advise_finding *finding, char *text, size_t size);
 
-/* How several traces are told apart: the file's name, or what the set calls the process if two
+/* How several traces are distinguished: the file's name, or what the set calls the process if two
  * files have that name. */
 const char *digest_title(const struct digest_report *report, size_t index);
 

@@ -144,7 +144,7 @@ static bool is_shown(const struct digest *digest, int part)
     return digest_share(digest, digest->parts[part]) >= MIN_PERCENT;
 }
 
-/* Whether a part is among the `most` greatest. */
+/* Whether a part is among the `max` largest. */
 static bool is_great(const struct digest *digest, int part, size_t max)
 {
     size_t greater = 0;

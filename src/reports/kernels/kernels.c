@@ -33,7 +33,7 @@ struct kernels_launches {
     uint32_t line;
 };
 
-/* The sums of a row, kept beside the row. */
+/* The sums of a row, kept next to the row. */
 struct kernels_sums {
     struct tally tally;
     double percent, waves; /* times ns */

@@ -75,7 +75,7 @@ struct report_layout metrics_layout(const struct metrics_result *result)
 /* ---- Rows of our own CSV ----
  *
  * nvprof's CSV has a column for each metric and writes the unit after each value. Here each value
- * is a number in a row of its own, with the unit next to it.
+ * is a number in a separate row, with the unit next to it.
  */
 
 #define OF(member)     MEMBER(struct metrics_row, member)

@@ -1,6 +1,6 @@
 /* A row for each execution. Only on a terminal it uses the table printer: there can be as many
- * columns as nvprof has metrics, which is more than the printer takes, and each column has a unit
- * of its own.
+ * columns as nvprof has metrics, which is more than the printer takes, and each column has its
+ * unit.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Reads metrics in two passes: first the metrics' definitions, so that values can point to them
- * wherever they stand in the file, then the values. */
+ * wherever they are in the file, then the values. */
 #include "reports/metrics/metrics.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The values of kernels' metrics: least, greatest and mean by device, kernel and metric, as in
+/* The values of kernels' metrics: min, max and mean by device, kernel and metric, as in
  * nvprof's "Metric result". On request also each execution. */
 #ifndef MP_REPORTS_METRICS_METRICS_H
 #define MP_REPORTS_METRICS_METRICS_H

@@ -11,8 +11,8 @@
 #include "reports/metrics/metrics.h"
 #include "table/table.h"
 
-/* Least, greatest and mean by device and kernel; prints nothing if no metrics were asked for. JSON
- * is a document of its own; text and CSV come without a head (print_head). */
+/* Min, max and mean by device and kernel; prints nothing if no metrics were asked for. JSON
+ * is a whole document; text and CSV come without a head (print_head). */
 void print_metrics(const struct report_out *out, const struct mp_trace *trace,
                    const struct metrics_result *result);
 
@@ -22,7 +22,7 @@ void print_metrics(const struct report_out *out, const struct mp_trace *trace,
 enum mp_status print_metrics_each(const struct report_out *out, const struct mp_trace *trace,
                                   const struct metrics_result *result);
 
-/* What is printed in place of a missing table. */
+/* What is printed instead of a missing table. */
 void print_no_metrics(const struct report_out *out, const struct mp_trace *trace);
 
 /* `==PID== NAME: measured as EXPRESSION (NOTE)` and the like: a line for each metric that is not
@@ -37,7 +37,7 @@ const char *metric_note(const struct metrics_metric *metric, char *text, size_t 
 
 /* ---- Miniprof's own CSV ---- */
 
-/* Of each kernel and metric: least, greatest, mean and total. */
+/* Of each kernel and metric: min, max, mean and total. */
 void print_metrics_sheet(const struct report_out *out, const struct metrics_result *result);
 
 /* Of each launch and metric. */

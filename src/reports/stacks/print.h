@@ -24,7 +24,7 @@ struct host_code {
     const struct mp_trace *trace;
     const struct stacks_gaps *gaps; /* NULL: there are none */
     const char *title;              /* "Host code of an iteration" */
-    size_t iterations;              /* times are means of so many; 0: sums of a critical path */
+    size_t iterations;              /* times are means of this many; 0: sums of a critical path */
 };
 
 /* Text has the first ten lines, the others all. Without any there is nothing but a sheet's heads.

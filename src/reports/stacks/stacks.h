@@ -88,7 +88,7 @@ enum mp_status stacks_build(struct mp_trace *trace, const struct stacks_options 
                             struct stacks_result *result, struct mp_error *error);
 void stacks_free(struct stacks_result *result);
 
-/* Keeps the `most` nodes of the tree that have the greatest share of any weight, in their order.
+/* Keeps the `max` nodes of the tree that have the largest share of any weight, in their order.
  * What a node is inside of has no smaller share, and stays too. MP_ERR_MEMORY. */
 enum mp_status stacks_keep_nodes(struct stacks_result *result, size_t max);
 
@@ -124,8 +124,8 @@ struct stacks_makers {
     struct mp_map of_places;
 };
 
-/* Reads them; nothing if no node has a stack. MP_ERR_IO, MP_ERR_MEMORY; stacks_makers_free is due
- * in any case. */
+/* Reads them; nothing if no node has a stack. MP_ERR_IO, MP_ERR_MEMORY; stacks_makers_free is
+ * needed in any case. */
 enum mp_status stacks_makers_load(struct stacks_makers *makers, struct mp_trace *trace,
                                   const struct call_stacks *stacks, struct mp_error *error);
 void stacks_makers_free(struct stacks_makers *makers);
@@ -150,7 +150,8 @@ struct stacks_gaps {
 
 struct iterations;
 
-/* Of the threads of iterations. MP_ERR_IO, MP_ERR_MEMORY; stacks_gaps_free is due in any case. */
+/* Of the threads of iterations. MP_ERR_IO, MP_ERR_MEMORY; stacks_gaps_free is needed in any case.
+ */
 enum mp_status stacks_gaps_build(struct mp_trace *trace, const struct deps *deps,
                                  const struct iterations *iterations, struct stacks_gaps *gaps,
                                  struct mp_error *error);

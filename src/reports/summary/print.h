@@ -34,8 +34,8 @@ void print_unified(const struct report_out *out, const struct mp_trace *trace,
 /* ---- The processes of a set of traces as a table: who, where, on which GPUs, when, how much ----
  */
 
-/* Prints warnings about incomplete traces, as far as their chunk headers tell, then the table, then
- * how the clocks relate: as far as `ranks` bound them, which may be NULL. MP_ERR_MEMORY. */
+/* Prints warnings about incomplete traces, if their chunk headers say so, then the table, then
+ * how the clocks relate: within what `ranks` found, which may be NULL. MP_ERR_MEMORY. */
 enum mp_status print_processes(const struct report_out *out, const struct trace_set *set,
                                const struct ranks *ranks);
 

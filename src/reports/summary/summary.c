@@ -133,7 +133,7 @@ static enum mp_status slot_of(struct pass *pass, const struct activity_table *so
                              activity_value(batch->columns, source->node, row), slot);
 }
 
-/* Pairs in place of the ids of a batch. */
+/* Pairs instead of the ids of a batch. */
 static enum mp_status pair_ids(struct pass *pass, size_t index, const struct mp_batch *batch)
 {
     const struct activity_table *source = &activity_tables[index];

@@ -1,5 +1,5 @@
 /* Unified memory by kind and device. CUPTI's counters hold different things by kind in the same
- * fields, so the kinds are told apart here once.
+ * fields, so the kinds are distinguished here once.
  */
 #include "reports/summary/unified.h"
 

@@ -213,7 +213,7 @@ bool trace_needs_units(const struct report_out *out)
            (out->format == REPORT_TEXT && out->units != REPORT_UNITS_AUTO);
 }
 
-/* nvprof chooses units by the greatest number of each column. */
+/* nvprof chooses units by the max of each column. */
 static void survey_units(struct trace_table *table, const struct trace_survey *survey)
 {
     const struct trace_shape shape = {.static_shared = survey->static_shared,

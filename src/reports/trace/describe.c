@@ -237,7 +237,7 @@ static enum mp_status device_text(struct trace_rows *rows, uint64_t device, cons
     return *text ? MP_OK : MP_ERR_MEMORY;
 }
 
-/* The pattern with the id in place of %i, and %% as a percent sign; without a pattern the id alone.
+/* The pattern with the id instead of %i, and %% as a percent sign; without a pattern the id alone.
  * NULL when memory is out. */
 static const char *id_text(struct trace_rows *rows, const char *pattern, uint64_t id)
 {
@@ -503,7 +503,7 @@ static enum mp_status describe_call(struct trace_rows *rows, const struct merge_
     if (!row->kernel)
         return use_line(rows, row);
     mp_buffer_append_format(&rows->line, " (%s [%" PRIu64 "])", row->kernel, row->correlation);
-    /* JSON has the kernel as a key of its own. */
+    /* JSON has the kernel as a separate key. */
     mp_buffer_clear(&rows->number);
     mp_buffer_append(&rows->number, name, names_api_length(name));
     MP_TRY(mp_buffer_append_byte(&rows->number, '\0'));

@@ -38,7 +38,7 @@ enum trace_kind {
 #define TRACE_API ((1u << TRACE_NVTX) | (1u << TRACE_CALL))
 #define TRACE_GPU ((1u << TRACE_KINDS) - 1 - TRACE_API)
 
-/* A bit beside the kinds that are present: the rows are those of several processes. */
+/* A bit next to the kinds that are present: the rows are those of several processes. */
 #define TRACE_PROCESSES (1u << (TRACE_KINDS + 1))
 
 /* Rows of graphs may say in which NVTX ranges their node was captured. */
@@ -123,7 +123,7 @@ struct trace_rows {
     uint32_t present;                   /* bit i: there are rows of kind i */
 };
 
-/* Reads everything except the records. trace_rows_free is due in any case. MP_ERR_ARGUMENT when
+/* Reads everything except the records. trace_rows_free is needed in any case. MP_ERR_ARGUMENT when
  * there is no such capture range, MP_ERR_IO, MP_ERR_MEMORY. */
 enum mp_status trace_rows_open(struct trace_rows *rows, struct mp_trace *trace,
                                const struct traces_options *options, struct quality *quality,
@@ -145,7 +145,7 @@ bool trace_row_wanted(const struct trace_rows *rows, enum trace_kind kind,
 enum mp_status trace_describe(struct trace_rows *rows, const struct merge_row *from,
                               struct trace_row *row);
 
-/* What CSV and nvprof's -u must know of all rows: the greatest value of each kind of number. */
+/* What CSV and nvprof's -u must know of all rows: the max of each kind of number. */
 struct trace_survey {
     uint64_t first_start;
     uint64_t last_start;
@@ -229,7 +229,7 @@ void launches_close(struct launches *launches);
 enum mp_status launches_find(struct launches *launches, uint64_t correlation, uint64_t time,
                              uint64_t *shape);
 
-/* Greatest number of kernels that were in the window at the same time. */
+/* The max number of kernels that were in the window at the same time. */
 size_t launches_max(const struct launches *launches);
 
 #endif

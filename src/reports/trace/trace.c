@@ -1,5 +1,5 @@
 /* nvprof's GPU trace and API trace. Units are chosen for a whole column, as nvprof does, so the
- * rows are measured in a pass of their own before they are printed.
+ * rows are measured in a separate pass before they are printed.
  */
 #include "reports/trace/trace.h"
 

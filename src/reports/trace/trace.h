@@ -28,7 +28,7 @@ struct traces_options {
     uint64_t range;         /* only this capture range; 0: all of them */
     bool captured; /* rows of JSON and of miniprof's own CSV say in which NVTX ranges their graph
                       node was captured */
-    enum mp_style numbers;                 /* of sizes that stand in texts */
+    enum mp_style numbers;                 /* of sizes in texts */
     const struct names_patterns *patterns; /* of contexts and streams; NULL: plain numbers */
     const struct quality *reported; /* what the caller's own head has already said, or NULL */
 };
