@@ -67,51 +67,48 @@ static const struct option_set set = {
 
 /* ---- Output ---- */
 
-static const struct report_column columns[] = {
-    {.title = "Cost", .key = "name", .kind = REPORT_CELL_TEXT, .width = 13, .left = true},
-    {.title = "Value", .key = "ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Least", .key = "least_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Greatest", .key = "greatest_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "What", .key = "what", .kind = REPORT_CELL_TEXT, .width = 4, .left = true},
+struct cost_line {
+    const char *name, *what;
+    double value, min, max;
 };
 
-#define COLUMNS (sizeof columns / sizeof *columns)
+#define OF(member) MEMBER(struct cost_line, member)
 
-static void each_row(struct report_table *table, struct calibration *result,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static const struct report_column columns[] = {
+    COLUMN("Cost", "name", TEXT, 13, OF(name), .left = true),
+    COLUMN("Value", "ns", MEAN, 8, OF(value)),
+    COLUMN("Least", "least_ns", MEAN, 8, OF(min)),
+    COLUMN("Greatest", "greatest_ns", MEAN, 8, OF(max)),
+    COLUMN("What", "what", TEXT, 4, OF(what), .left = true),
+};
+
+static void each_cost(struct report_table *table, report_take *take)
 {
-    const char *name;
-    const char *text;
-    double *value;
-    double *min;
-    double *max;
+    struct calibration result = *(const struct calibration *)table->of;
+    struct cost_line line;
+    double *value, *min, *max;
 
-    for (size_t i = 0; costs_at(&result->values, i, &name, &value, &text); i++) {
-        costs_at(&result->min, i, NULL, &min, NULL);
-        costs_at(&result->max, i, NULL, &max, NULL);
-        const struct report_cell cells[COLUMNS] = {
-            report_text_cell(name), report_real_cell(*value), report_real_cell(*min),
-            report_real_cell(*max), report_text_cell(text),
-        };
-        take(table, cells);
+    for (size_t i = 0; costs_at(&result.values, i, &line.name, &value, &line.what); i++) {
+        costs_at(&result.min, i, NULL, &min, NULL);
+        costs_at(&result.max, i, NULL, &max, NULL);
+        line.value = *value;
+        line.min = *min;
+        line.max = *max;
+        take(table, &line);
     }
 }
 
 static void print_json(struct calibration *result, const struct report_out *out, uint64_t rounds,
                        const char *place)
 {
+    const struct report_layout layout = {REPORT_COLUMNS(columns), .of = result};
     struct json_writer json;
-    struct report_table table;
 
     json_open_document(&json, out->file, 2);
     JSON_FACTS(
         &json, FACT("gpu", (const char *)result->gpu), FACT("driver", (uint64_t)result->key.driver),
         FACT("cupti", (uint64_t)result->key.cupti), FACT("rounds", rounds), FACT("kept_in", place));
-    json_key_array(&json, "costs");
-    report_begin_json(&table, &json, columns, COLUMNS);
-    each_row(&table, result, report_row);
-    report_end(&table);
-    json_close_array(&json);
+    report_json_print(&json, "costs", &layout, each_cost);
     json_close_document(&json);
 }
 
@@ -131,15 +128,9 @@ static void print_title(const struct calibration *result, const struct report_ou
 static void print_table(struct calibration *result, const struct report_out *out, uint64_t rounds,
                         const char *place)
 {
-    struct report_table table;
-
     if (out->format == REPORT_TEXT)
         print_title(result, out, rounds);
-    report_begin(&table, out, columns, COLUMNS);
-    each_row(&table, result, report_measure);
-    report_header(&table);
-    each_row(&table, result, report_row);
-    report_end(&table);
+    report_print(out, &(struct report_layout){REPORT_COLUMNS(columns), .of = result}, each_cost);
     if (out->format == REPORT_TEXT && place)
         fprintf(out->file, "Kept in %s\n", place);
 }

@@ -299,7 +299,8 @@ static void print_block(const struct report_out *out, struct block *block)
 {
     struct report_table table;
 
-    report_begin(&table, out, block->columns, choose_columns(block));
+    report_open(&table, out,
+                &(struct report_layout){.columns = block->columns, .count = choose_columns(block)});
     if (out->format == REPORT_CSV || out->units == REPORT_UNITS_COLUMN)
         survey_units(&table, block->report);
     if (out->format == REPORT_TEXT)
