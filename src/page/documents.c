@@ -29,8 +29,10 @@ static enum mp_status print_contents(FILE *out, struct html_material *material,
 static enum mp_status print_times(FILE *out, struct html_material *material, struct mp_error *error)
 {
     const struct report_out report = json_out(out);
-    const struct summary_options options = {
-        .range = material->range, .style = material->style, .parts = SUMMARY_PARTS_BOTH};
+    const struct summary_options options = {.range = material->range,
+                                            .style = material->style,
+                                            .parts = SUMMARY_PARTS_BOTH,
+                                            .ranges = &material->deps.profile->ranges};
     struct summary summary;
 
     MP_TRY(summary_build(material->trace, &options, &summary, error));

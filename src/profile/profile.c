@@ -96,6 +96,14 @@ static const struct reading_table tables[] = {
 enum mp_status profile_load(struct profile *profile, struct mp_trace *trace,
                             enum definitions_kept kept, struct mp_error *error)
 {
+    return profile_load_with(profile, trace, kept, NULL, error);
+}
+
+enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace,
+                                 enum definitions_kept kept, const struct reading *with,
+                                 struct mp_error *error)
+{
+    struct mp_damage damage = {.bytes_skipped = 0}; /* also columns that cannot be decoded */
     const struct reading reading = {
         .trace = trace,
         .what = "the trace",
@@ -106,7 +114,9 @@ enum mp_status profile_load(struct profile *profile, struct mp_trace *trace,
         .shapes = kept == DEFINITIONS_ALL ? &profile->shapes : NULL,
         .ranges = &profile->ranges,
         .quality = &profile->quality,
+        .damage = &damage,
         .then = walk,
+        .with = with,
     };
     enum mp_status status;
 
@@ -116,6 +126,7 @@ enum mp_status profile_load(struct profile *profile, struct mp_trace *trace,
     ranges_init(&profile->ranges, trace);
     quality_init(&profile->quality, trace);
     status = reading_run(&reading, error);
+    damage_join(&profile->quality.damage, &damage);
     if (status)
         profile_free(profile);
     else

@@ -21,6 +21,7 @@
 #include "profile/names/shapes.h"
 #include "profile/quality.h"
 #include "profile/ranges.h"
+#include "profile/reading.h"
 #include "trace/codec/schema.h"
 
 /* From the headers of the chunks. */
@@ -61,6 +62,12 @@ struct profile {
  * success profile_free gives it back. */
 enum mp_status profile_load(struct profile *profile, struct mp_trace *trace,
                             enum definitions_kept kept, struct mp_error *error);
+
+/* The same; the tables of `with` are read in the same pass, when the definitions that their rows
+ * use are known. NULL: none. */
+enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace,
+                                 enum definitions_kept kept, const struct reading *with,
+                                 struct mp_error *error);
 
 void profile_free(struct profile *profile);
 

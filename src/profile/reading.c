@@ -21,10 +21,25 @@ void reading_select(const struct reading *reading, struct mp_cursor *cursor)
         ranges_columns(masks);
     if (reading->quality)
         quality_columns(masks);
-    for (size_t i = 0; i < reading->table_count; i++)
-        masks[mp_table_by_id(reading->tables[i].table) - tables] |= reading->tables[i].columns;
+    for (; reading; reading = reading->with)
+        for (size_t i = 0; i < reading->table_count; i++)
+            masks[mp_table_by_id(reading->tables[i].table) - tables] |= reading->tables[i].columns;
     for (size_t i = 0; i < count; i++)
         mp_cursor_select(cursor, &tables[i], masks[i]);
+}
+
+static enum mp_status take_tables(const struct reading *reading, const struct mp_batch *batch)
+{
+    for (size_t i = 0; i < reading->table_count; i++) {
+        const struct reading_table *table = &reading->tables[i];
+        if (table->table != batch->table->id || !table->columns)
+            continue;
+        if (table->take)
+            MP_TRY(table->take(reading->context, batch));
+        for (uint32_t row = 0; table->take_row && row < batch->rows; row++)
+            MP_TRY(table->take_row(reading->context, batch, row));
+    }
+    return MP_OK;
 }
 
 enum mp_status reading_take(const struct reading *reading, const struct mp_batch *batch)
@@ -37,15 +52,8 @@ enum mp_status reading_take(const struct reading *reading, const struct mp_batch
         MP_TRY(ranges_take(reading->ranges, batch));
     if (reading->quality)
         MP_TRY(quality_take(reading->quality, batch));
-    for (size_t i = 0; i < reading->table_count; i++) {
-        const struct reading_table *table = &reading->tables[i];
-        if (table->table != batch->table->id || !table->columns)
-            continue;
-        if (table->take)
-            MP_TRY(table->take(reading->context, batch));
-        for (uint32_t row = 0; table->take_row && row < batch->rows; row++)
-            MP_TRY(table->take_row(reading->context, batch, row));
-    }
+    for (; reading; reading = reading->with)
+        MP_TRY(take_tables(reading, batch));
     return MP_OK;
 }
 
@@ -64,14 +72,14 @@ enum mp_status reading_run(const struct reading *reading, struct mp_error *error
         if (status != MP_OK)
             break;
     }
-    if (status == MP_END && reading->then)
-        status = reading->then(reading->context, cursor);
-    if (quality)
-        quality_finish(quality, reading->trace, cursor, reading->definitions);
     if (reading->damage) {
         mp_cursor_damage(cursor, &damage);
         damage_join(reading->damage, &damage);
     }
+    if (status == MP_END && reading->then)
+        status = reading->then(reading->context, cursor);
+    if (quality)
+        quality_finish(quality, reading->trace, cursor, reading->definitions);
     mp_cursor_close(cursor);
     if (status == MP_END)
         return quality ? quality_examine(quality, reading->trace, error) : MP_OK;

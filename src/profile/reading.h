@@ -53,6 +53,7 @@ struct reading {
     /* Goes on with the cursor after the last batch, before `quality` is finished: MP_END at the end
      * of the trace. NULL: nothing. */
     enum mp_status (*then)(void *context, struct mp_cursor *cursor);
+    const struct reading *with; /* takes part in the pass, with its tables alone; NULL: nobody */
 };
 
 /* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what a `take` answered, with a text in *error. */

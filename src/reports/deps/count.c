@@ -1,5 +1,6 @@
 /* The first pass over the file: which lanes there are and how many rows each has, so that the
- * second pass can put every activity in its place. Reads one column of each table.
+ * second pass can put every activity in its place. Reads one column of each table, in the
+ * same pass as the profile.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -313,15 +314,14 @@ void deps_close_gaps(struct deps_builder *builder)
 enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
                           struct mp_error *error)
 {
-    const struct reading reading = {
-        .trace = trace,
-        .what = "the activities",
-        .context = builder,
-        READING_TABLES(tables),
-        .damage = &builder->deps->quality.damage,
-    };
+    const struct reading reading = {.context = builder, READING_TABLES(tables)};
+    struct deps *deps = builder->deps;
 
-    MP_TRY(reading_run(&reading, error));
+    deps->profile = calloc(1, sizeof *deps->profile);
+    if (!deps->profile)
+        return MP_ERR_MEMORY;
+    MP_TRY(profile_load_with(deps->profile, trace, DEFINITIONS_ALL, &reading, error));
+    deps->quality = deps->profile->quality;
     MP_TRY(renumber(builder));
     return lay_out(builder);
 }

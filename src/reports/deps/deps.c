@@ -43,11 +43,6 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
 {
     struct deps *deps = builder->deps;
 
-    deps->profile = calloc(1, sizeof *deps->profile);
-    if (!deps->profile)
-        return MP_ERR_MEMORY;
-    MP_TRY(profile_load(deps->profile, trace, DEFINITIONS_ALL, error));
-    deps->quality = deps->profile->quality;
     MP_TRY(deps_count(builder, trace, error));
     MP_TRY(deps_read(builder, trace, error));
     deps_close_gaps(builder);

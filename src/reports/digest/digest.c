@@ -465,11 +465,14 @@ static enum mp_status analyse(struct digest_material *material, struct mp_error 
         .iterations = options->iterations,
     };
     const struct advise_input input = {&material->trace_study.deps, &material->trace_study.study};
-    const struct summary_options names = {
-        .range = options->iterations.range, .style = options->style, .parts = SUMMARY_PART_GPU};
+    struct summary_options names = {.range = options->iterations.range,
+                                    .style = options->style,
+                                    .parts = SUMMARY_PART_GPU,
+                                    .no_kernel_time = true};
 
     MP_TRY(trace_study_load(material->trace, &wanted, &material->trace_study, error));
     MP_TRY(advise_build(&input, &material->advice, error));
+    names.ranges = &material->trace_study.deps.profile->ranges;
     return summary_build(material->trace, &names, &material->summary, error);
 }
 

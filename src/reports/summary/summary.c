@@ -175,7 +175,7 @@ static enum mp_status take_rows(void *context, const struct mp_batch *batch)
         MP_TRY(pair_ids(pass, index, batch));
         rows.ids = pass->ids;
     }
-    if (source->table == MP_TABLE_kernel)
+    if (pass->wants_kernels && source->table == MP_TABLE_kernel)
         MP_TRY(kernel_time_take(&pass->kernels, batch, pass->range));
     return tallies_add(&pass->tallies[index], &rows, pass->range);
 }
@@ -196,7 +196,7 @@ static uint32_t columns_of(const struct pass *pass, const struct activity_table 
         mask |= activity_mask(source->stream);
     if (pass->per_device && source->table == MP_TABLE_unified)
         mask |= MP_MASK(unified, source, target);
-    if (source->table == MP_TABLE_kernel)
+    if (pass->wants_kernels && source->table == MP_TABLE_kernel)
         mask |= kernel_time_columns(pass->range);
     return mask;
 }
@@ -390,6 +390,7 @@ static void summary_begin(struct pass *pass, const struct mp_trace *trace)
     kernel_time_begin(&pass->kernels, &summary->definitions, pass->limit);
     for (size_t i = 0; i < ACTIVITY_SUMMARISED; i++)
         pass->wants_kernels |= activity_tables[i].table == MP_TABLE_kernel &&
+                               !pass->options->no_kernel_time &&
                                summary_is_wanted(pass, &activity_tables[i]);
 }
 
@@ -404,26 +405,34 @@ static void summary_end(struct pass *pass)
     free(pass->ids);
 }
 
+static enum mp_status run(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+{
+    MP_TRY(called_from_load(&pass->callers, trace, pass->options->by, error));
+    if (pass->wants_kernels)
+        MP_TRY(kernel_time_expect(&pass->kernels, trace, error));
+    MP_TRY(summary_run_pass(pass, trace, error));
+    return build_groups(pass, error);
+}
+
 enum mp_status summary_build(struct mp_trace *trace, const struct summary_options *options,
                              struct summary *summary, struct mp_error *error)
 {
     struct pass pass = {.summary = summary, .options = options};
-    struct capture_ranges ranges;
+    const struct capture_ranges *ranges = options->ranges;
+    struct capture_ranges own;
     enum mp_status status;
 
     summary_begin(&pass, trace);
-    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
-    summary->range_count = ranges_count(&ranges);
+    ranges_init(&own, trace);
+    status = ranges ? MP_OK : ranges_load(&own, trace, error);
+    ranges = ranges ? ranges : &own;
     if (!status)
-        status = called_from_load(&pass.callers, trace, options->by, error);
-    if (!status && pass.wants_kernels)
-        status = kernel_time_expect(&pass.kernels, trace, error);
+        status = ranges_choose(ranges, options->range, &pass.range, error);
+    summary->range_count = ranges_count(ranges);
     if (!status)
-        status = summary_run_pass(&pass, trace, error);
-    if (!status)
-        status = build_groups(&pass, error);
+        status = run(&pass, trace, error);
     summary_end(&pass);
-    ranges_free(&ranges);
+    ranges_free(&own);
     if (status)
         summary_free(summary);
     return status;

@@ -50,6 +50,8 @@ struct summary_options {
     enum names_style style;
     unsigned parts;    /* of enum summary_parts; 0: SUMMARY_PARTS_BOTH */
     enum called_by by; /* rows are split by who called; not with SUMMARY_PART_PER_GPU */
+    const struct capture_ranges *ranges; /* of the trace; NULL: they are read */
+    bool no_kernel_time;
 };
 
 struct summary_group {
