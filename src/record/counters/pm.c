@@ -555,13 +555,6 @@ static void begin_again(struct pm_sampler *sampler)
     sampler->running = sampler->api->start(&object) == CUPTI_SUCCESS;
 }
 
-/* This thread's CPU time, in which CUPTI decodes samples and works out values. Real time would also
- * count the turns of other threads on its core, which no lower rate makes shorter. */
-static uint64_t computed_ns(void)
-{
-    return mp_system_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
 /* CUPTI works out each value by its counter's name: 7 us a value on an H200 (docs/counters.md). If
  * that takes longer than the samples take to come, the oldest are overwritten without a word. */
 static void mind_pace(struct pm_sampler *sampler, size_t samples, uint64_t taken)
@@ -580,12 +573,15 @@ static void mind_pace(struct pm_sampler *sampler, size_t samples, uint64_t taken
                 sampler->set->interval / 1000, UINT64_C(1000000000) / each);
 }
 
+/* The pace is of this thread's CPU time, in which CUPTI decodes samples and works out values. Real
+ * time would also count the turns of other threads on its core, which no lower rate makes shorter.
+ */
 void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
 {
     struct pm_decode decode;
     CUptiResult result;
     bool overflow = false;
-    uint64_t begin = computed_ns();
+    uint64_t begin = mp_system_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     size_t samples = 0;
 
     do {
@@ -600,7 +596,7 @@ void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
         samples += take_image(sampler, store);
     } while (empty_image(sampler) == CUPTI_SUCCESS && result == CUPTI_SUCCESS &&
              decode.stopped == PM_STOPPED_FULL);
-    mind_pace(sampler, samples, computed_ns() - begin);
+    mind_pace(sampler, samples, mp_system_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
     if (overflow) {
         atomic_fetch_add(&store->overflows, 1);
         if (sampler->oldest && sampler->running)

@@ -1,14 +1,14 @@
 /* NCCL's operations: one row of `collective` for each that this process enqueued.
  *
- * Three sources tell of them, in the one order of their thread's NVTX events:
+ * Three sources report them, in the one order of their thread's NVTX events:
  *
- * - ranges.c: NVTX ranges of the domain NCCL. They tell which function, and when; since NCCL 2.18
- *   sizes; since 2.25 the communicator. Both are read by the names of the fields.
- * - notes.c: NCCL itself, by the profiler plugin (record/nccl). It tells everything, and which
- * launch carries which operations.
- * - collectives.c: a CUDA graph's node that was made inside of a launch.
+ * - NVTX ranges of the domain NCCL say which function, and when; since NCCL 2.18 sizes; since 2.25
+ *   the communicator. Both are read by the names of the fields.
+ * - NCCL itself, by the profiler plugin (plugin.h), says everything, and which launch carries which
+ *   operations.
+ * - A CUDA graph's node was made inside of a launch.
  *
- * An operation is put together while it is pending: the range is pushed, the plugin tells of the
+ * An operation is put together while it is pending: the range is pushed, the plugin reports the
  * call, the call returns, the launch carries it. All of that is matched by nesting on the thread or
  * by the ids that the plugin handed out, never by time. The row is written when nothing more can
  * come: at the end of the call, or of the group around it, or of the launch.

@@ -224,7 +224,8 @@ static struct nccl_comm *comm_new(void)
     return &plugin.comms[number + 1];
 }
 
-static int init(void **context, int *mask, const struct nccl_comm *given, const char *name)
+static int init(void **context, int *mask, const char *name, uint64_t hash, int ranks, int rank,
+                uint32_t version)
 {
     if (!context || !mask)
         return 0;
@@ -234,12 +235,16 @@ static int init(void **context, int *mask, const struct nccl_comm *given, const 
     if (!*mask)
         return 0;
     if (comm != &plugin.comms[0]) {
-        *comm = *given;
-        comm->device = plugin.calls.device ? plugin.calls.device() : NCCL_UNKNOWN;
+        *comm =
+            (struct nccl_comm){.hash = hash,
+                               .ranks = (uint32_t)ranks,
+                               .rank = (uint32_t)rank,
+                               .device = plugin.calls.device ? plugin.calls.device() : NCCL_UNKNOWN,
+                               .version = version};
         if (name)
             mp_text_copy(comm->name, sizeof(comm->name), name);
     }
-    atomic_store_explicit(&plugin.version, given->version, memory_order_relaxed);
+    atomic_store_explicit(&plugin.version, version, memory_order_relaxed);
     if (plugin.calls.first_comm)
         plugin.calls.first_comm();
     return 0;
@@ -248,31 +253,22 @@ static int init(void **context, int *mask, const struct nccl_comm *given, const 
 static int init_v4(void **context, int *mask, const char *name, uint64_t hash, int nodes, int ranks,
                    int rank, void *log)
 {
-    const struct nccl_comm given = {
-        .hash = hash, .ranks = (uint32_t)ranks, .rank = (uint32_t)rank, .version = 4};
-
     (void)nodes, (void)log;
-    return init(context, mask, &given, name);
+    return init(context, mask, name, hash, ranks, rank, 4);
 }
 
 static int init_v5(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks,
                    int rank, void *log)
 {
-    const struct nccl_comm given = {
-        .hash = hash, .ranks = (uint32_t)ranks, .rank = (uint32_t)rank, .version = 5};
-
     (void)nodes, (void)log;
-    return init(context, mask, &given, name);
+    return init(context, mask, name, hash, ranks, rank, 5);
 }
 
 static int init_v6(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks,
                    int rank, void *log)
 {
-    const struct nccl_comm given = {
-        .hash = hash, .ranks = (uint32_t)ranks, .rank = (uint32_t)rank, .version = 6};
-
     (void)nodes, (void)log;
-    return init(context, mask, &given, name);
+    return init(context, mask, name, hash, ranks, rank, 6);
 }
 
 /* Kernels of the communicator may still run, and graphs with them: it is kept. */

@@ -117,21 +117,3 @@ const char *mp_enum_name(const char *enumeration, uint64_t value)
             return enumeration_values[i].name;
     return NULL;
 }
-
-/* ---- What columns mean, in words ----
- *
- * Neither the recorder nor the command prints them: there the linker leaves these 30 kB out.
- */
-
-#define DOC(table, id, name, type, unit, codec, doc) doc,
-#define DOC_ARRAY(id, name, kind, since, doc)                                                      \
-    static const char *const docs_##name[] = {MP_COLUMNS_##name(DOC)};
-MP_TABLES(DOC_ARRAY)
-
-#define DOCS(id, name, kind, since, doc) docs_##name,
-static const char *const *const docs[] = {MP_TABLES(DOCS)};
-
-const char *mp_column_doc(const struct mp_table_info *table, int column)
-{
-    return column >= 0 && column < table->column_count ? docs[table - tables][column] : NULL;
-}
