@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
+
 #include "base/poison.h"
 
 /* ---- Time, divided among the work that runs at once ----
@@ -115,11 +117,8 @@ static int tally_order(const void *a, const void *b)
 {
     const struct tally *one = a, *other = b;
 
-    if (one->is_cause != other->is_cause)
-        return one->is_cause ? -1 : 1;
-    if (one->time != other->time)
-        return one->time < other->time ? 1 : -1;
-    return one->group < other->group ? -1 : 1;
+    return MP_ORDER(other->is_cause, one->is_cause) ?: MP_ORDER(other->time, one->time) ?:
+           MP_ORDER(one->group, other->group);
 }
 
 static struct counters_group *add_group(struct device_work *work, const char *name)

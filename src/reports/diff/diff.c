@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
+
 #include "base/poison.h"
 
 #define MAX_OWN 16
@@ -162,12 +164,9 @@ static enum mp_status find_way(const struct building *building, struct diff_read
 
 static int compare_ways(const void *left, const void *right)
 {
-    const struct own_way *a = left;
-    const struct own_way *b = right;
+    const struct own_way *a = left, *b = right;
 
-    if (a->way != b->way)
-        return a->way < b->way ? -1 : 1;
-    return strcmp(a->name ? a->name : "", b->name ? b->name : "");
+    return MP_ORDER(a->way, b->way) ?: strcmp(a->name ? a->name : "", b->name ? b->name : "");
 }
 
 /* Notes what a run would take by itself. */

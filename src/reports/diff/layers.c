@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/hash.h"
 #include "base/data/storage.h"
 #include "reports/diff/diff.h"
@@ -15,12 +16,9 @@
 
 static int compare_marks(const void *left, const void *right)
 {
-    const struct diff_mark *a = left;
-    const struct diff_mark *b = right;
+    const struct diff_mark *a = left, *b = right;
 
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+    return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->correlation, b->correlation);
 }
 
 enum mp_status diff_marks_make(const struct diff_reading *reading, struct diff_marks *marks)
@@ -195,10 +193,9 @@ static enum mp_status take_activity(void *context, const struct layer_tree *tree
 
 static int compare_work(const void *left, const void *right)
 {
-    const struct work *a = left;
-    const struct work *b = right;
+    const struct work *a = left, *b = right;
 
-    return (a->iteration > b->iteration) - (a->iteration < b->iteration);
+    return MP_ORDER(a->iteration, b->iteration);
 }
 
 /* Work counts in its layer and in all around it. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 
 #include "base/poison.h"
@@ -37,12 +38,9 @@ const char *diff_positions_name(const struct diff_positions *positions, int side
 
 static int compare_sequences(const void *left, const void *right)
 {
-    const struct diff_sequence *a = left;
-    const struct diff_sequence *b = right;
+    const struct diff_sequence *a = left, *b = right;
 
-    if (a->p50 != b->p50)
-        return a->p50 < b->p50 ? -1 : 1;
-    return (a->run > b->run) - (a->run < b->run);
+    return MP_ORDER(a->p50, b->p50) ?: MP_ORDER(a->run, b->run);
 }
 
 static struct diff_sequence take_median(struct diff_sequences *sequences)

@@ -123,12 +123,9 @@ static const struct reading_table tables[] = {
 
 static int compare_seen(const void *left, const void *right)
 {
-    const struct seen *a = left;
-    const struct seen *b = right;
+    const struct seen *a = left, *b = right;
 
-    if (a->graph != b->graph)
-        return a->graph < b->graph ? -1 : 1;
-    return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+    return MP_ORDER(a->graph, b->graph) ?: MP_ORDER(a->correlation, b->correlation);
 }
 
 /* Every launch once, graph by graph. */
@@ -187,10 +184,9 @@ static size_t graph_choose(const struct pass *pass, bool *chosen)
 
 static int compare_correlations(const void *left, const void *right)
 {
-    const struct launch *a = left;
-    const struct launch *b = right;
+    const struct launch *a = left, *b = right;
 
-    return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+    return MP_ORDER(a->correlation, b->correlation);
 }
 
 static enum mp_status list_launches(struct pass *pass, const bool *chosen)
@@ -261,14 +257,10 @@ static void graph_take_work(struct pass *pass)
 
 static int compare_launches(const void *left, const void *right)
 {
-    const struct launch *a = left;
-    const struct launch *b = right;
+    const struct launch *a = left, *b = right;
 
-    if (a->graph != b->graph)
-        return a->graph < b->graph ? -1 : 1;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    return MP_ORDER(a->graph, b->graph) ?: MP_ORDER(a->thread, b->thread) ?:
+           MP_ORDER(a->begin, b->begin);
 }
 
 /* Each iteration lasts from its begin to the begin of the next one in its thread; the last one

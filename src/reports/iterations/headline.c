@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "reports/iterations/iterations.h"
 
 #include "base/poison.h"
@@ -37,12 +38,9 @@ struct timed {
 
 static int compare_timed(const void *left, const void *right)
 {
-    const struct timed *a = left;
-    const struct timed *b = right;
+    const struct timed *a = left, *b = right;
 
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->value > b->value) - (a->value < b->value);
+    return MP_ORDER(a->group, b->group) ?: MP_ORDER(a->value, b->value);
 }
 
 /* ---- One number ---- */

@@ -282,14 +282,10 @@ static enum mp_status iterations_run(struct iterations_finder *finder)
 
 static int compare_iterations(const void *left, const void *right)
 {
-    const struct iteration *a = left;
-    const struct iteration *b = right;
+    const struct iteration *a = left, *b = right;
 
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    if (a->host_end != b->host_end)
-        return a->host_end < b->host_end ? -1 : 1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
+    return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->host_end, b->host_end) ?:
+           MP_ORDER(a->thread, b->thread);
 }
 
 static void finder_free(struct iterations_finder *finder)

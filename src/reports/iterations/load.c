@@ -206,20 +206,16 @@ static uint64_t work_until(struct cursor *cursor, uint64_t time)
 
 static int by_thread(const void *left, const void *right)
 {
-    const struct iteration *a = left;
-    const struct iteration *b = right;
+    const struct iteration *a = left, *b = right;
 
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->begin, b->begin);
 }
 
 static int by_begin(const void *left, const void *right)
 {
-    const struct iteration *a = left;
-    const struct iteration *b = right;
+    const struct iteration *a = left, *b = right;
 
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    return MP_ORDER(a->begin, b->begin);
 }
 
 static void sort(struct iteration *windows, size_t count,

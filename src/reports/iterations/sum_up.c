@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "reports/iterations/iterations.h"
 
 #include "base/poison.h"
@@ -96,13 +97,9 @@ struct ranked {
 
 static int compare_ranked(const void *left, const void *right)
 {
-    const struct ranked *a = left;
-    const struct ranked *b = right;
+    const struct ranked *a = left, *b = right;
 
-    if (a->latency != b->latency)
-        return a->latency < b->latency ? 1 : -1;
-    return (a->outlier.iteration > b->outlier.iteration) -
-           (a->outlier.iteration < b->outlier.iteration);
+    return MP_ORDER(b->latency, a->latency) ?: MP_ORDER(a->outlier.iteration, b->outlier.iteration);
 }
 
 static enum mp_status list_outliers(const struct iteration_measures *measures, uint32_t count,
@@ -267,12 +264,9 @@ void iterations_summary_free(struct iterations_summary *summary)
 
 static int by_busy(const void *left, const void *right)
 {
-    const struct iterations_row *a = left;
-    const struct iterations_row *b = right;
+    const struct iterations_row *a = left, *b = right;
 
-    if (a->busy != b->busy)
-        return a->busy < b->busy ? 1 : -1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
+    return MP_ORDER(b->busy, a->busy) ?: MP_ORDER(a->thread, b->thread);
 }
 
 /* Latencies thread by thread: `first` says where each thread's begin. */

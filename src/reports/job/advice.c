@@ -81,8 +81,7 @@ static void add_side(struct work *work, size_t instance, size_t first, uint32_t 
 
 static int compare_late_ranks(const void *left, const void *right)
 {
-    const struct late_rank *a = left;
-    const struct late_rank *b = right;
+    const struct late_rank *a = left, *b = right;
 
     return MP_ORDER(b->sum, a->sum) ?: MP_ORDER(a->process, b->process);
 }

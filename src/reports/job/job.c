@@ -19,8 +19,7 @@
 
 static int compare_sides(const void *left, const void *right)
 {
-    const struct job_side *a = left;
-    const struct job_side *b = right;
+    const struct job_side *a = left, *b = right;
 
     return MP_ORDER(a->process, b->process) ?: MP_ORDER(a->begin, b->begin) ?:
            MP_ORDER(a->length, b->length) ?: MP_ORDER(a->side, b->side);

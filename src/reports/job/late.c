@@ -167,8 +167,7 @@ static enum mp_status step_on_thread(struct walk *walk)
 
 static int compare_steps(const void *left, const void *right)
 {
-    const struct job_step *a = left;
-    const struct job_step *b = right;
+    const struct job_step *a = left, *b = right;
 
     return MP_ORDER(b->ns, a->ns) ?: MP_ORDER(a->less, b->less);
 }

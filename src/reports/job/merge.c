@@ -207,8 +207,7 @@ struct entry {
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct entry *a = left;
-    const struct entry *b = right;
+    const struct entry *a = left, *b = right;
 
     return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->index, b->index) ?:
            (a->transfer - b->transfer);

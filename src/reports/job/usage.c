@@ -96,8 +96,7 @@ static enum mp_status add_work(const struct deps *deps, const struct deps_activi
 
 static int compare_edges(const void *left, const void *right)
 {
-    const struct edge *a = left;
-    const struct edge *b = right;
+    const struct edge *a = left, *b = right;
 
     return MP_ORDER(a->time, b->time);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/reading.h"
@@ -33,10 +34,9 @@ void live_add(struct live_sum *sum, uint64_t ns)
 
 static int compare_stretches(const void *left, const void *right)
 {
-    const struct live_stretch *a = left;
-    const struct live_stretch *b = right;
+    const struct live_stretch *a = left, *b = right;
 
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    return MP_ORDER(a->begin, b->begin);
 }
 
 /* Counts the first `count` stretches in order of time, as far as they lie after the time that is

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/ranges.h"
 
@@ -80,12 +81,9 @@ void allocations_count(struct allocations_counting *counting, const struct memor
 
 static int allocations_compare_rows(const void *left, const void *right)
 {
-    const struct allocations_row *a = left;
-    const struct allocations_row *b = right;
+    const struct allocations_row *a = left, *b = right;
 
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return (a->kind > b->kind) - (a->kind < b->kind);
+    return MP_ORDER(a->device, b->device) ?: MP_ORDER(a->kind, b->kind);
 }
 
 struct allocations_row *allocations_counting_end(struct allocations_counting *counting,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/map.h"
 #include "base/data/storage.h"
 #include "profile/nvtx/ranges.h"
@@ -63,18 +64,13 @@ static enum mp_status group_sites(struct pass *pass)
 /* Rows with something to say stay. Most time in calls first, then most bytes. */
 static int compare_churn(const void *left, const void *right)
 {
-    const struct memory_churn *a = left;
-    const struct memory_churn *b = right;
+    const struct memory_churn *a = left, *b = right;
     uint64_t time_a = a->allocate_ns + a->free_ns;
     uint64_t time_b = b->allocate_ns + b->free_ns;
 
-    if (time_a != time_b)
-        return time_a > time_b ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    if (a->allocations + a->frees != b->allocations + b->frees)
-        return a->allocations + a->frees > b->allocations + b->frees ? -1 : 1;
-    return memory_compare_sources(&a->source, &b->source);
+    return MP_ORDER(time_b, time_a) ?: MP_ORDER(b->bytes, a->bytes) ?:
+           MP_ORDER(b->allocations + b->frees, a->allocations + a->frees) ?:
+           memory_compare_sources(&a->source, &b->source);
 }
 
 static void order_sources(struct memory *memory, size_t top)

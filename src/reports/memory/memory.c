@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/map.h"
 #include "base/data/storage.h"
 #include "trace/codec/schema.h"
@@ -90,14 +91,10 @@ static enum mp_status take_kept(struct memory *memory, const struct memory_event
 /* Most bytes first, then the larger ones, then by name, so that the order is always the same. */
 static int compare_kept(const void *left, const void *right)
 {
-    const struct memory_kept *a = left;
-    const struct memory_kept *b = right;
+    const struct memory_kept *a = left, *b = right;
 
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    if (a->size != b->size)
-        return a->size > b->size ? -1 : 1;
-    return memory_compare_sources(&a->source, &b->source);
+    return MP_ORDER(b->bytes, a->bytes) ?: MP_ORDER(b->size, a->size) ?:
+           memory_compare_sources(&a->source, &b->source);
 }
 
 /* What is alive at the end of a replay. */
@@ -144,10 +141,9 @@ static enum mp_status reach_device(struct memory *memory, uint64_t ordinal, size
 
 static int compare_devices(const void *left, const void *right)
 {
-    const struct memory_device *a = left;
-    const struct memory_device *b = right;
+    const struct memory_device *a = left, *b = right;
 
-    return (a->device > b->device) - (a->device < b->device);
+    return MP_ORDER(a->device, b->device);
 }
 
 /* The kinds' rows are by device, and there are few of them. */

@@ -55,8 +55,7 @@ struct moment {
 
 static int compare_moments(const void *left, const void *right)
 {
-    const struct moment *a = left;
-    const struct moment *b = right;
+    const struct moment *a = left, *b = right;
 
     return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
            ((int)b->is_call - (int)a->is_call);
@@ -315,8 +314,7 @@ static enum mp_status join_launched(const struct joining *joining)
 
 static int compare_carried(const void *left, const void *right)
 {
-    const struct carried *a = left;
-    const struct carried *b = right;
+    const struct carried *a = left, *b = right;
 
     return MP_ORDER(a->carrier, b->carrier) ?: MP_ORDER(a->time, b->time);
 }
@@ -461,8 +459,7 @@ bool ranks_is_told(const struct ranks_part *part)
 
 static int compare_kernels(const void *left, const void *right)
 {
-    const struct ranks_kernel *a = left;
-    const struct ranks_kernel *b = right;
+    const struct ranks_kernel *a = left, *b = right;
 
     return MP_ORDER(a->stream, b->stream) ?: MP_ORDER(a->start, b->start);
 }

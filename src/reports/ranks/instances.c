@@ -245,8 +245,7 @@ static enum mp_status take_ops(struct ranks *ranks, uint32_t communicator, size_
 
 static int compare_instances(const void *left, const void *right)
 {
-    const struct ranks_instance *a = left;
-    const struct ranks_instance *b = right;
+    const struct ranks_instance *a = left, *b = right;
 
     return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->first_side, b->first_side);
 }
@@ -310,8 +309,7 @@ static void set_bandwidth(const struct ranks *ranks, struct ranks_group *group)
 
 static int compare_groups(const void *left, const void *right)
 {
-    const struct ranks_group *a = left;
-    const struct ranks_group *b = right;
+    const struct ranks_group *a = left, *b = right;
 
     return MP_ORDER(a->communicator, b->communicator) ?: MP_ORDER(b->waiting, a->waiting) ?:
            MP_ORDER(a->function, b->function) ?: MP_ORDER(a->algorithm, b->algorithm) ?:
@@ -404,8 +402,7 @@ struct skew {
 
 static int compare_skews(const void *left, const void *right)
 {
-    const struct skew *a = left;
-    const struct skew *b = right;
+    const struct skew *a = left, *b = right;
 
     return MP_ORDER(a->group, b->group) ?: MP_ORDER(a->skew, b->skew);
 }

@@ -56,8 +56,7 @@ enum mp_status lateness_add(struct lateness *lateness, struct mp_trace *trace, s
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct lateness_entry *a = left;
-    const struct lateness_entry *b = right;
+    const struct lateness_entry *a = left, *b = right;
 
     return MP_ORDER(a->instance, b->instance) ?: MP_ORDER(a->cause, b->cause) ?:
            MP_ORDER(a->activity, b->activity);
@@ -128,8 +127,7 @@ static void find_causes(struct lateness *lateness)
 
 static int compare_kinds(const void *left, const void *right)
 {
-    const struct lateness_row *a = left;
-    const struct lateness_row *b = right;
+    const struct lateness_row *a = left, *b = right;
 
     return MP_ORDER(a->communicator, b->communicator) ?: MP_ORDER(a->rank, b->rank) ?:
            MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity);
@@ -277,8 +275,7 @@ struct asking {
 
 static int compare_begins(const void *left, const void *right)
 {
-    const struct begin *a = left;
-    const struct begin *b = right;
+    const struct begin *a = left, *b = right;
 
     return MP_ORDER(a->time, b->time) ?: MP_ORDER(a->side, b->side);
 }

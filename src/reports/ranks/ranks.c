@@ -66,8 +66,7 @@ uint32_t ranks_missing(const struct ranks_communicator *communicator)
 
 static int compare_owners(const void *left, const void *right)
 {
-    const struct op *a = left;
-    const struct op *b = right;
+    const struct op *a = left, *b = right;
 
     return MP_ORDER(a->hash, b->hash) ?: MP_ORDER(a->rank, b->rank) ?:
            MP_ORDER(a->process, b->process);

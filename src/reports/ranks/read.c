@@ -213,13 +213,10 @@ static uint64_t key_of(const struct ranks_call *call)
 
 static int compare_calls(const void *left, const void *right)
 {
-    const struct ranks_call *a = left;
-    const struct ranks_call *b = right;
+    const struct ranks_call *a = left, *b = right;
 
-    if (a->captured != b->captured)
-        return a->captured ? 1 : -1;
-    return MP_ORDER(key_of(a), key_of(b)) ?: MP_ORDER(a->start, b->start) ?:
-           MP_ORDER(a->number, b->number);
+    return MP_ORDER(a->captured, b->captured) ?: MP_ORDER(key_of(a), key_of(b)) ?:
+           MP_ORDER(a->start, b->start) ?: MP_ORDER(a->number, b->number);
 }
 
 static bool belong_together(const struct ranks_call *a, const struct ranks_call *b)

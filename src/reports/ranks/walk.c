@@ -163,8 +163,7 @@ static enum mp_status add_step(struct walk *walk, const struct deps_step *step)
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct lateness_entry *a = left;
-    const struct lateness_entry *b = right;
+    const struct lateness_entry *a = left, *b = right;
 
     return MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity);
 }
@@ -275,8 +274,7 @@ struct sweep {
 
 static int compare_moments(const void *left, const void *right)
 {
-    const struct lateness_moment *a = left;
-    const struct lateness_moment *b = right;
+    const struct lateness_moment *a = left, *b = right;
 
     return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
            MP_ORDER(a->instance, b->instance);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "profile/reading.h"
 #include "trace/codec/schema.h"
 
@@ -54,10 +55,9 @@ static enum mp_status take_steps(void *context, const struct mp_batch *batch)
 
 static int compare_names(const void *left, const void *right)
 {
-    const struct step *a = left;
-    const struct step *b = right;
+    const struct step *a = left, *b = right;
 
-    return (a->name > b->name) - (a->name < b->name);
+    return MP_ORDER(a->name, b->name);
 }
 
 /* The steps of the name that took most of the time: the first of them, and their number. The steps
