@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
@@ -443,12 +442,8 @@ static void print_sources(const struct report_out *out, const struct mp_trace *t
 
         if (!counter->note || said_before(result, i))
             continue;
-        print_prefix(out, trace);
-        fprintf(out->file, "Note: device %" PRIu64 ", ", counter->device);
-        foreign_put_text(out->file, counter->name ? counter->name : "?");
-        fputs(" and others without CUPTI: ", out->file);
-        foreign_put_text(out->file, counter->note);
-        fputs(".\n", out->file);
+        print_note(out, trace, "Note: device %" PRIu64 ", %s and others without CUPTI: %s.",
+                   counter->device, counter->name ? counter->name : "?", counter->note);
     }
 }
 
@@ -477,39 +472,26 @@ static uint64_t missing_time(const struct counters_result *result, bool of_cupti
     return missing;
 }
 
-/* What CUPTI lacks. Only the rate of its samples can be chosen. */
-static void put_missing(const struct report_out *out, uint64_t missing, uint64_t overflows)
-{
-    char time[MP_FORMATTED_BYTES];
-
-    if (missing)
-        fprintf(out->file, "samples are missing for up to %s",
-                mp_format_time(time, sizeof time, missing));
-    if (overflows)
-        fprintf(out->file, "%sthe GPU's buffer was full ", missing ? ", " : "");
-    if (overflows == 1)
-        fputs("once", out->file);
-    else if (overflows)
-        fprintf(out->file, "%s times", mp_count(overflows).text);
-    fputs(": a lower rate loses none.\n", out->file);
-}
-
+/* Of what CUPTI lacks, only the rate of its samples can be chosen. */
 static void print_missing(const struct report_out *out, const struct mp_trace *trace,
                           const struct counters_result *result)
 {
     uint64_t of_cupti = missing_time(result, true), of_others = missing_time(result, false);
+    uint64_t overflows = result->overflows;
     char time[MP_FORMATTED_BYTES];
 
-    if (of_cupti || result->overflows) {
-        print_prefix(out, trace);
-        fputs("Note: ", out->file);
-        put_missing(out, of_cupti, result->overflows);
-    }
-    if (of_others) {
-        print_prefix(out, trace);
-        fprintf(out->file, "Note: samples of NVML are missing for up to %s.\n",
-                mp_format_time(time, sizeof time, of_others));
-    }
+    if (of_cupti || overflows)
+        print_note(out, trace, "Note: %s%s%s%s%s%s: a lower rate loses none.",
+                   of_cupti ? "samples are missing for up to " : "",
+                   of_cupti ? mp_format_time(time, sizeof time, of_cupti) : "",
+                   of_cupti && overflows ? ", " : "", overflows ? "the GPU's buffer was full " : "",
+                   overflows > 1 ? mp_count(overflows).text
+                   : overflows   ? "once"
+                                 : "",
+                   overflows > 1 ? " times" : "");
+    if (of_others)
+        print_note(out, trace, "Note: samples of NVML are missing for up to %s.",
+                   mp_format_time(time, sizeof time, of_others));
 }
 
 static void counters_print_notes(const struct report_out *out, const struct mp_trace *trace,
@@ -524,17 +506,13 @@ static void counters_print_notes(const struct report_out *out, const struct mp_t
     uint64_t interval = shortest_interval(result);
     char time[MP_FORMATTED_BYTES];
 
-    if (interval && result->group_count) {
-        print_prefix(out, trace);
-        fprintf(out->file, "Note: a sample is a mean over %s, %s.\n",
-                mp_format_time(time, sizeof time, interval),
-                by == COUNTERS_BY_ITERATION ? means : solved);
-    }
-    if (result->left_out) {
-        print_prefix(out, trace);
-        fprintf(out->file, "Note: %s more iterations are left out: --range N takes others.\n",
-                mp_count(result->left_out).text);
-    }
+    if (interval && result->group_count)
+        print_note(out, trace, "Note: a sample is a mean over %s, %s.",
+                   mp_format_time(time, sizeof time, interval),
+                   by == COUNTERS_BY_ITERATION ? means : solved);
+    if (result->left_out)
+        print_note(out, trace, "Note: %s more iterations are left out: --range N takes others.",
+                   mp_count(result->left_out).text);
     print_sources(out, trace, result);
     print_missing(out, trace, result);
 }
@@ -559,16 +537,12 @@ static void counters_print_device(const struct report_out *out, const struct mp_
                                          [COUNTERS_BY_IDLE] = "While nothing ran"};
     const char *name = counters_device_name(result, device);
 
-    print_prefix(out, trace);
-    fputs("Counters of \"", out->file);
-    foreign_put_text(out->file, name ? name : "GPU");
-    fprintf(out->file, " (%" PRIu64 ")\":\n", device);
+    print_note(out, trace, "Counters of \"%s (%" PRIu64 ")\":", name ? name : "GPU", device);
     counters_print_devices(out, NULL, result, device);
     if (!has_samples(result, device))
         return;
     fputc('\n', out->file);
-    print_prefix(out, trace);
-    fprintf(out->file, "%s:\n", titles[by]);
+    print_note(out, trace, "%s:", titles[by]);
     counters_print_work(out, NULL, result, device, by);
 }
 
@@ -585,10 +559,8 @@ static void counters_print_text(const struct report_out *out, const struct mp_tr
                                 const struct counters_options *options)
 {
     print_head(out, trace, &result->quality, options->range, result->range_count);
-    if (!result->asked) {
-        print_prefix(out, trace);
-        fputs("No counters in the trace: record it with MINIPROF_SAMPLE=default.\n", out->file);
-    }
+    if (!result->asked)
+        print_note(out, trace, "No counters in the trace: record it with MINIPROF_SAMPLE=default.");
     if (out->format == REPORT_CSV) {
         counters_print_devices(out, NULL, result, UINT64_MAX);
         counters_print_work(out, NULL, result, UINT64_MAX, options->by);

@@ -249,15 +249,14 @@ static void print_outliers_title(const struct report_out *out,
                                  const struct iterations_report *report, bool cut)
 {
     const struct iterations_summary *summary = report->summary;
-    char limit[MP_FORMATTED_BYTES];
+    char limit[MP_FORMATTED_BYTES], longest[32] = "";
 
-    mp_format_time(limit, sizeof limit, summary->limit);
-    print_prefix(out, report->trace);
-    fprintf(out->file, "%s outlier%s, latencies over %s", mp_count(summary->outlier_count).text,
-            summary->outlier_count == 1 ? "" : "s", limit);
     if (cut)
-        fprintf(out->file, "; the longest %d", OUTLIERS_SHOWN);
-    fputs(":\n", out->file);
+        snprintf(longest, sizeof longest, "; the longest %d", OUTLIERS_SHOWN);
+    print_note(out, report->trace,
+               "%s outlier%s, latencies over %s%s:", mp_count(summary->outlier_count).text,
+               summary->outlier_count == 1 ? "" : "s",
+               mp_format_time(limit, sizeof limit, summary->limit), longest);
 }
 
 /* "3 of the 4 came with lower clocks or more throttling: power 2, unknown 1." */

@@ -87,29 +87,24 @@ static void print_candidate_notes(const struct report_out *out,
 
     for (size_t i = 0; i < found->candidate_count; i++)
         libraries += found->candidates[i].library;
-    if (libraries) {
-        print_prefix(out, report->trace);
-        fprintf(out->file,
-                "Note: %s without a score %s of a library's NVTX domain, which does not compete "
-                "with the program's own.\n",
-                mp_count(libraries).text, libraries == 1 ? "is" : "are");
-    }
-    if (found->candidates_left) {
-        print_prefix(out, report->trace);
-        fprintf(out->file, "%s more score less.\n", mp_count(found->candidates_left).text);
-    }
+    if (libraries)
+        print_note(out, report->trace,
+                   "Note: %s without a score %s of a library's NVTX domain, which does not compete "
+                   "with the program's own.",
+                   mp_count(libraries).text, libraries == 1 ? "is" : "are");
+    if (found->candidates_left)
+        print_note(out, report->trace, "%s more score less.",
+                   mp_count(found->candidates_left).text);
 }
 
 static void print_candidates(const struct report_out *out, const struct iterations_report *report)
 {
     const struct iterations *found = report->iterations;
 
-    if (report_has_titles(out) || !found->candidate_count)
-        print_prefix(out, report->trace);
     if (!found->candidate_count)
-        fprintf(out->file, "Nothing repeats: %s\n", found->why_whole);
+        print_note(out, report->trace, "Nothing repeats: %s", found->why_whole);
     else if (report_has_titles(out))
-        fputs("What repeats, and how much of the GPU work it covers:\n", out->file);
+        print_note(out, report->trace, "What repeats, and how much of the GPU work it covers:");
     if (!found->candidate_count && out->format == REPORT_TEXT)
         return;
     report_array(out, &(struct report_layout){REPORT_COLUMNS(candidate_columns), .of = report},
@@ -185,14 +180,10 @@ static void print_threads(const struct report_out *out, const struct iterations_
 
     if (threads < 2 && report_has_titles(out))
         return;
-    if (report_has_titles(out)) {
-        print_prefix(out, report->trace);
-        fputs("Latency by thread", out->file);
-        if (cut)
-            fprintf(out->file, ", the %s busiest of %s", mp_count(count).text,
-                    mp_count(threads).text);
-        fputs(":\n", out->file);
-    }
+    if (report_has_titles(out))
+        print_note(out, report->trace, "Latency by thread%s%s%s%s:", cut ? ", the " : "",
+                   cut ? mp_count(count).text : "", cut ? " busiest of " : "",
+                   cut ? mp_count(threads).text : "");
     report_array(out, &layout, report->threads, count, sizeof *report->threads);
 }
 
@@ -373,10 +364,9 @@ void print_iterations_headline(const struct report_out *out, const struct iterat
 
     if (!headline->queued && headline->split == ITERATIONS_ALIKE)
         return;
-    print_prefix(out, report->trace);
-    fprintf(out->file, "%s.\n",
-            describe_headline(headline, unit_of(report->iterations),
-                              report->summary->statistics[ITERATION_LATENCY].p50, text));
+    print_note(out, report->trace, "%s.",
+               describe_headline(headline, unit_of(report->iterations),
+                                 report->summary->statistics[ITERATION_LATENCY].p50, text));
 }
 
 static bool is_of_threads(const struct iterations *found)

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
 
@@ -14,19 +13,12 @@
 
 /* ---- Text and CSV ---- */
 
-static void print_title(const struct report_out *out, const struct mp_trace *trace,
-                        const char *title)
-{
-    print_prefix(out, trace);
-    fprintf(out->file, "%s:\n", title);
-}
-
 static void print_section(const struct report_out *out, const struct mp_trace *trace,
                           const char *title, const struct memory_table *table)
 {
     if (!table->rows)
         return;
-    print_title(out, trace, title);
+    print_note(out, trace, "%s:", title);
     memory_table_print(out, table, NULL);
     fputc('\n', out->file);
 }
@@ -37,19 +29,18 @@ static void print_alive(const struct report_out *out, const struct mp_trace *tra
     for (size_t i = 0; i < memory->device_count; i++) {
         const struct memory_device *device = &memory->devices[i];
         struct memory_table table = memory_alive_table(memory, i);
+        char number[32] = "";
 
         if (!table.rows)
             continue;
-        print_prefix(out, trace);
-        fputs("Alive at the peak of ", out->file);
-        if (device->device == MEMORY_HOST)
-            fputs("the host", out->file);
-        else
-            foreign_put_text(out->file, device->name ? device->name : "GPU");
         if (device->device != MEMORY_HOST)
-            fprintf(out->file, " (%" PRIu64 ")", device->device);
-        fprintf(out->file, ", %s of %s allocation%s:\n", mp_count(device->alive_shown).text,
-                mp_count(device->alive_count).text, device->alive_count == 1 ? "" : "s");
+            snprintf(number, sizeof number, " (%" PRIu64 ")", device->device);
+        print_note(out, trace, "Alive at the peak of %s%s, %s of %s allocation%s:",
+                   device->device == MEMORY_HOST ? "the host"
+                   : device->name                ? device->name
+                                                 : "GPU",
+                   number, mp_count(device->alive_shown).text, mp_count(device->alive_count).text,
+                   device->alive_count == 1 ? "" : "s");
         memory_table_print(out, &table, NULL);
         fputc('\n', out->file);
     }
@@ -60,15 +51,14 @@ static void print_kept(const struct report_out *out, const struct mp_trace *trac
 {
     struct memory_table table = memory_kept_table(memory);
 
-    if (!memory->kept_count) {
-        print_prefix(out, trace);
-        fputs("Everything that was allocated has been freed.\n\n", out->file);
-        return;
+    if (memory->kept_count) {
+        print_note(out, trace,
+                   "Not freed, %s allocation%s, %s bytes:", mp_count(memory->kept_count).text,
+                   memory->kept_count == 1 ? "" : "s", mp_count(memory->kept_bytes).text);
+        memory_table_print(out, &table, NULL);
+    } else {
+        print_note(out, trace, "Everything that was allocated has been freed.");
     }
-    print_prefix(out, trace);
-    fprintf(out->file, "Not freed, %s allocation%s, %s bytes:\n", mp_count(memory->kept_count).text,
-            memory->kept_count == 1 ? "" : "s", mp_count(memory->kept_bytes).text);
-    memory_table_print(out, &table, NULL);
     fputc('\n', out->file);
 }
 
@@ -80,11 +70,9 @@ static void print_churn(const struct report_out *out, const struct mp_trace *tra
     struct memory_table statistics = memory_iterations_table(memory);
 
     if (memory->iteration) {
-        print_prefix(out, trace);
-        fprintf(out->file, "In each iteration, %s \"", memory->by_way ? "by" : "of the NVTX range");
-        foreign_put_text(out->file, memory->iteration);
-        fprintf(out->file, "\", %s of %s with allocations or frees:\n",
-                mp_count(iterations->busy).text, mp_count(iterations->count).text);
+        print_note(out, trace, "In each iteration, %s \"%s\", %s of %s with allocations or frees:",
+                   memory->by_way ? "by" : "of the NVTX range", memory->iteration,
+                   mp_count(iterations->busy).text, mp_count(iterations->count).text);
         memory_table_print(out, &statistics, NULL);
         fputc('\n', out->file);
     }
@@ -101,22 +89,16 @@ static void memory_print_notes(const struct report_out *out, const struct mp_tra
 {
     const size_t unfinished = memory->iterations.unfinished;
 
-    if (memory->events.no_calls) {
-        print_prefix(out, trace);
-        fputs("No API calls in the trace: who allocated is not known.\n", out->file);
-    }
-    if (memory->kept_count && !memory->events.reached_end) {
-        print_prefix(out, trace);
-        fputs("The recording ended before the program did: what is not freed then may be freed "
-              "later.\n",
-              out->file);
-    }
-    if (unfinished) {
-        print_prefix(out, trace);
-        fprintf(out->file, "%s of the iterations ha%s no begin or no end and %s left out.\n",
-                mp_count(unfinished).text, unfinished == 1 ? "s" : "ve",
-                unfinished == 1 ? "is" : "are");
-    }
+    if (memory->events.no_calls)
+        print_note(out, trace, "No API calls in the trace: who allocated is not known.");
+    if (memory->kept_count && !memory->events.reached_end)
+        print_note(out, trace,
+                   "The recording ended before the program did: what is not freed then may be "
+                   "freed later.");
+    if (unfinished)
+        print_note(out, trace, "%s of the iterations ha%s no begin or no end and %s left out.",
+                   mp_count(unfinished).text, unfinished == 1 ? "s" : "ve",
+                   unfinished == 1 ? "is" : "are");
 }
 
 const char *memory_why_nothing(const struct mp_trace *trace, const struct memory *memory)
@@ -135,11 +117,9 @@ static bool print_nothing(const struct report_out *out, const struct mp_trace *t
 {
     const char *reason = memory_why_nothing(trace, memory);
 
-    if (!reason)
-        return false;
-    print_prefix(out, trace);
-    fprintf(out->file, "%s\n", reason);
-    return true;
+    if (reason)
+        print_note(out, trace, "%s", reason);
+    return reason;
 }
 
 /* ---- CSV: the same tables, each whole, whether it has rows or not ---- */
@@ -298,7 +278,7 @@ static enum mp_status all_points(struct timeline *line, const struct report_out 
     }
     if (print_nothing(out, trace, line->memory))
         return MP_OK;
-    print_title(out, trace, "Memory over time");
+    print_note(out, trace, "Memory over time:");
     MP_TRY(each_point(line, steps, report_survey));
     return each_point(line, steps, report_put);
 }

@@ -545,8 +545,7 @@ void print_allocations(const struct report_out *out, const struct mp_trace *trac
 {
     if (!allocations->row_count)
         return;
-    print_prefix(out, trace);
-    fputs("Memory allocation result:\n", out->file);
+    print_note(out, trace, "Memory allocation result:");
     report_array(out, &(struct report_layout){REPORT_COLUMNS(allocation_columns)},
                  allocations->rows, allocations->row_count, sizeof *allocations->rows);
 }
