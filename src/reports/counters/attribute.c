@@ -66,8 +66,9 @@ static enum combination combination_of(const struct counters_counter *counter)
 #define CONFIDENCE   1.96
 #define MAX_AT_ONCE  128u  /* work on one device, on average */
 #define MAX_STEPS    10    /* a bound wider than these says nothing: 1 % where a step is 0.1 % */
-#define STEPS_OF_MAX 256.0 /* a stored value is at least so many steps of its size (sampled.h) */
-#define NOBODY       UINT32_MAX
+#define STEPS_OF_MAX 256.0 /* a stored value is at least this many steps of its size (sampled.h)   \
+                            */
+#define NOBODY UINT32_MAX
 
 /* A group's part of a sample. */
 struct share {

@@ -1,7 +1,7 @@
 /* What work was bound by: classes, from the means of its counters.
  *
  * A class is said only if the counters that it rests on are known. `few SMs` and `latency` are what
- * remains: they rest on all counters that could have told another class.
+ * remains: they rest on all counters that could have meant another class.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -82,7 +82,7 @@ static uint64_t first_work_of(const struct counters_pass *pass, uint64_t device)
 
 /* The time of a capture range, from `known` on, that no sample has. Of CUPTI's and GPM's samples
  * those that the begin or the end of the range cut are not in the trace, nor is the first one
- * behind the begin: these are not missing. NVML's readings reach beyond it. */
+ * after the begin: these are not missing. NVML's readings reach beyond it. */
 static uint64_t missing_of(const struct sample_set *set, const struct capture_range *range,
                            uint64_t known, uint64_t cut)
 {
@@ -173,7 +173,7 @@ static uint64_t counter_value(const struct counters_result *result, const char *
     return 0;
 }
 
-/* Kernels were there to be told from idle time. */
+/* Kernels were there only to tell idle time from work. */
 static void keep_idle(struct counters_result *result)
 {
     size_t kept = 0;

@@ -17,7 +17,7 @@
  *
  * Causes of idle time are groups beside the kernels. An iteration is not solved for: its value is
  * the mean of its samples. Those at its ends count in part, which is its error: parts of a sample
- * may differ as much as neighbouring samples do, or as those before and behind it.
+ * may differ as much as neighbouring samples do, or as those before and after it.
  *
  * Memory: 18 bytes a sample and 2 a value, 64 bytes an activity of the device, 12 for each pair of
  * a sample and an activity in it.
@@ -43,7 +43,7 @@ enum counters_by {
     COUNTERS_BY_IDLE /* why nothing ran: causes of idle time inside of iterations */
 };
 
-#define COUNTERS_MAX_ITERATIONS 10000u /* rows; those behind them are left out */
+#define COUNTERS_MAX_ITERATIONS 10000u /* rows; later ones are left out */
 
 struct deps;
 struct iterations;
@@ -86,7 +86,7 @@ struct counters_counter {
     size_t place; /* among the counters of its device */
 };
 
-/* The class of a group: what it is bound by, as far as its counters tell. The first but
+/* The class of a group: what it is bound by, as its counters show. The first but
  * COUNTERS_WAITING of which the counters are known and that applies; docs/counters.md has the
  * table. */
 enum counters_class {

@@ -324,7 +324,7 @@ static double part_before(const struct sample_set *set, size_t sample, uint64_t 
     return time > begin ? (double)(time - begin) / (double)set->lengths[sample] : 0;
 }
 
-/* How far the values behind and before a sample are apart; 0: not known. */
+/* How far the values before and after a sample are apart; 0: not known. */
 static double change_at(const struct filling *filling, size_t sample)
 {
     const struct sample_set *set = filling->set;

@@ -53,7 +53,7 @@ static const struct diff_mark *find_mark(const struct diff_marks *marks, size_t 
 /* ---- Work, as it is read ---- */
 
 /* Work in its layer. */
-struct work {
+struct placed_work {
     uint64_t ns;
     uint32_t iteration;
     uint32_t node;
@@ -69,8 +69,8 @@ struct path_node {
 struct pass {
     struct diff_side *side;
     const struct diff_marks *marks;
-    size_t at;         /* in the marks */
-    struct work *work; /* owned; all of it has a mark */
+    size_t at;                /* in the marks */
+    struct placed_work *work; /* owned; all of it has a mark */
     size_t count;
     struct path_node *layers; /* by node; owned */
     size_t layer_count, layer_capacity;
@@ -185,7 +185,8 @@ static enum mp_status take_activity(void *context, const struct layer_tree *tree
     if (!mark || pass->count == pass->marks->count)
         return MP_OK;
     MP_TRY(reach_nodes(pass, tree));
-    pass->work[pass->count++] = (struct work){activity->duration, mark->iteration, activity->node};
+    pass->work[pass->count++] =
+        (struct placed_work){activity->duration, mark->iteration, activity->node};
     return MP_OK;
 }
 
@@ -193,7 +194,7 @@ static enum mp_status take_activity(void *context, const struct layer_tree *tree
 
 static int compare_work(const void *left, const void *right)
 {
-    const struct work *a = left, *b = right;
+    const struct placed_work *a = left, *b = right;
 
     return MP_ORDER(a->iteration, b->iteration);
 }
@@ -203,7 +204,7 @@ static enum mp_status diff_layers_add_up(struct pass *pass, struct diff_cells *c
 {
     qsort(pass->work, pass->count, sizeof *pass->work, compare_work);
     for (size_t i = 0; i < pass->count; i++) {
-        const struct work *work = &pass->work[i];
+        const struct placed_work *work = &pass->work[i];
         uint32_t node = work->node;
 
         if (i && pass->work[i - 1].iteration != work->iteration)

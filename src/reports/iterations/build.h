@@ -69,7 +69,7 @@ struct iterations_finder {
     size_t candidate_capacity;
 };
 
-/* Appends an iteration; what it cannot be without ends at `own_end`. If that lies behind the
+/* Appends an iteration; what it cannot be without ends at `own_end`. If that lies after the
  * capture range in which it begins, it is left out and counted. Otherwise it ends with the range at
  * the latest. MP_ERR_MEMORY. */
 enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t own_end,
@@ -130,7 +130,7 @@ enum mp_status iterations_find_period(struct iterations_series *series, unsigned
 /* Fills in `starts`. MP_ERR_MEMORY. */
 enum mp_status iterations_find_starts(struct iterations_series *series, iterations_pause *pause);
 
-/* The item behind the period starts[index], if another period begins there; else UINT32_MAX. */
+/* The item after the period starts[index], if another period begins there; else UINT32_MAX. */
 uint32_t iterations_next_start(const struct iterations_series *series, size_t index);
 
 void iterations_series_free(struct iterations_series *series);

@@ -187,7 +187,7 @@ static bool are_phases(const struct iterations_finder *finder,
 /* Times the score of what is a part of an iteration, or several of them. */
 #define HALF 0.5
 
-/* Capture ranges that count as phases: fewer than so many, or less alike. */
+/* Capture ranges that count as phases: fewer than this, or less alike. */
 #define MIN_RANGES      8
 #define MIN_REGULARITY  0.8
 #define FAVOUR_OF_PHASE 0.1

@@ -4,7 +4,7 @@
  *                |-- 2 ------------|         queue, so the time from end to end counts
  *                 |-- 3 ----------------|
  *
- * Capture ranges whose times differ are told apart: they are phases of the program, or tries. Else
+ * Capture ranges whose times differ are kept apart: they are phases of the program, or tries. Else
  * times that fall into modes are. A median between two modes is the time of no iteration.
  */
 #include <math.h>
@@ -15,13 +15,13 @@
 
 #include "base/poison.h"
 
-/* Ranges differ if the middle halves of two of them do not meet, and their medians are so far
- * apart; each has so many iterations. */
+/* Ranges differ if the middle halves of two of them do not meet, and their medians are this far
+ * apart; each has this many iterations. */
 #define MIN_DIFFERENCE 1.05
 #define MIN_OF_RANGE   5
 
-/* A mode has so many of all times, and so many at least. Nine tenths of each of two modes lie so
- * far apart. */
+/* A mode has at least this share of all times, and this many. Nine tenths of each of two modes lie
+ * this far apart. */
 #define MIN_SHARE   0.2
 #define MIN_OF_MODE 8
 #define MIN_APART   1.25

@@ -292,14 +292,14 @@ struct iterations_study {
     struct iterations_row *threads; /* iterations.threads of them; owned */
 };
 
-/* Finds, measures and sums up; fails as iterations_find does. iterations_study_free is due in any
- * case. */
+/* Finds, measures and sums up; fails as iterations_find does. iterations_study_free in any case.
+ */
 enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
                                 const struct iterations_options *options,
                                 struct iterations_study *study, struct mp_error *error);
 
 /* Measures and sums up study->iterations, which have been found; the rest of *study is zero.
- * MP_ERR_MEMORY; iterations_study_free is due in any case. */
+ * MP_ERR_MEMORY; iterations_study_free in any case. */
 enum mp_status iterations_study_of(const struct deps *deps, struct iterations_study *study);
 
 void iterations_study_free(struct iterations_study *study);

@@ -28,7 +28,7 @@ struct idle {
 };
 
 /* A time from `begin` to `end` in which nothing runs. */
-struct gap {
+struct idle_gap {
     uint64_t begin;
     uint64_t end;
     const struct deps_activity *before; /* the work that ended there; NULL: the iteration begins */
@@ -123,7 +123,7 @@ static void split_by_calls(const struct idle *idle, const struct iteration *iter
 
 /* Whether the work was queued when the GPU became idle. It was if its call had returned, or if the
  * same call launched the work that ran last, as in a graph launch. */
-static bool was_queued(const struct deps *deps, const struct gap *gap)
+static bool was_queued(const struct deps *deps, const struct idle_gap *gap)
 {
     uint32_t call = gap->next->launch;
 
@@ -132,7 +132,7 @@ static bool was_queued(const struct deps *deps, const struct gap *gap)
 }
 
 /* Why work that was already called for does not run yet. */
-static enum iteration_quantity cause_of_start(const struct idle *idle, const struct gap *gap)
+static enum iteration_quantity cause_of_start(const struct idle *idle, const struct idle_gap *gap)
 {
     if (was_queued(idle->deps, gap))
         return ITERATION_IDLE_QUEUED;
@@ -142,7 +142,7 @@ static enum iteration_quantity cause_of_start(const struct idle *idle, const str
 
 /* Adds the time of an idle gap to its causes in `values`. */
 static void idle_split(const struct idle *idle, const struct iteration *iteration,
-                       const struct gap *gap, uint64_t *values)
+                       const struct idle_gap *gap, uint64_t *values)
 {
     const struct deps_activity *next = gap->next;
     uint32_t thread = iteration->thread;
@@ -285,7 +285,7 @@ static void visit(const struct sweep *sweep, struct window *window, uint32_t ind
         work->kind == DEPS_HOST_FUNCTION) /* which leaves the GPU idle */
         return;
     if (begin > all->to)
-        idle_split(&sweep->idle, iteration, &(struct gap){all->to, begin, window->last, work},
+        idle_split(&sweep->idle, iteration, &(struct idle_gap){all->to, begin, window->last, work},
                    window->values);
     if (end > all->to)
         window->last = work;
@@ -366,7 +366,7 @@ static void measure(const struct sweep *sweep, uint32_t number, struct iteration
     const struct iteration *iteration = &sweep->iterations->items[number];
     const struct deps_activity *activities = sweep->deps->activities;
     struct window window = {.iteration = iteration, .number = number, .values = measures->values};
-    struct gap gap;
+    struct idle_gap gap;
 
     for (int i = 0; i < COVERS; i++)
         window.covers[i].to = iteration->begin;
@@ -375,7 +375,7 @@ static void measure(const struct sweep *sweep, uint32_t number, struct iteration
     for (uint32_t i = sweep->next;
          i < sweep->count && activities[sweep->order[i]].begin < iteration->end; i++)
         visit(sweep, &window, sweep->order[i]);
-    gap = (struct gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
+    gap = (struct idle_gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
     if (gap.begin < gap.end)
         idle_split(&sweep->idle, iteration, &gap, window.values);
     fill_in(sweep, &window);

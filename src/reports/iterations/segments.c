@@ -163,7 +163,7 @@ bool iterations_segments_end_alike(const struct iterations_segments *segments,
  * differ, such as the first one, which recording may have cut.
  */
 
-#define MAX_OTHERS 16 /* one segment in so many may be unlike the others */
+#define MAX_OTHERS 16 /* one segment in 16 may be unlike the others */
 
 /* What a segment launches: how many of each kind of work, as a sum that needs no order. */
 struct content {

@@ -5,7 +5,7 @@
  *
  * The period is looked for in the capture range that has most items, since the program may stop and
  * begin to record anywhere in it. If that one is too short, it is looked for in all of them
- * together. Then it counts wherever all of it stands: behind an interruption, and in the other
+ * together. Then it counts wherever all of it stands: after an interruption, and in the other
  * ranges.
  */
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static enum mp_status add_start(struct iterations_series *series, uint32_t at)
 }
 
 /* The failure function of Knuth, Morris and Pratt (Fast pattern matching in strings, 1977) for the
- * items of a period behind its first one, whose symbol says what was before. NULL: no memory. */
+ * items of a period after its first one, whose symbol says what was before. NULL: no memory. */
 static uint32_t *borders_of(const uint32_t *pattern, uint32_t length)
 {
     uint32_t *borders = calloc((size_t)length + 1, sizeof *borders);
@@ -178,7 +178,7 @@ static enum mp_status add_whole(struct iterations_series *series, uint32_t model
     return status;
 }
 
-/* All periods of the stretch, and others before and behind it. */
+/* All periods of the stretch, and others before and after it. */
 enum mp_status iterations_find_starts(struct iterations_series *series, iterations_pause *pause)
 {
     const struct mp_period *period = &series->period;

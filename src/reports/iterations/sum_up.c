@@ -176,7 +176,7 @@ static void find_rate(const struct deps *deps, const struct iterations *iteratio
         range = ranges_at(&deps->profile->ranges, one->begin);
         if (!i || range != before) {
             summary->recorded += end - begin;
-            begin = one->begin > end ? one->begin : end; /* work may run on behind a range */
+            begin = one->begin > end ? one->begin : end; /* work may run on after a range */
         } else {
             begins += one->begin - one[-1].begin;
             steps++;

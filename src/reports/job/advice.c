@@ -14,7 +14,7 @@
 
 #define MAX_RANKS  8   /* the latest ones are tried */
 #define MAX_CAUSES 3   /* that a finding names */
-#define NOTICEABLE 100 /* a rank is late to an iteration from one part in so many of it on */
+#define NOTICEABLE 100 /* a rank is late to an iteration from one hundredth of it on */
 #define MIN_LATE   DEPS_TOLERANCE_NS
 
 /* How late a rank is over all iterations. */

@@ -93,7 +93,7 @@ struct job_taken {
     uint64_t *by_part; /* process * DEPS_PARTS + part; owned */
 };
 
-/* As deps_replay, and with changes of `late` and `rank1:late`: how long a rank comes behind the
+/* As deps_replay, and with changes of `late` and `rank1:late`: how long a rank comes after the
  * first of those that wait for it in a collective. With `late=0` all ranks arrive together. The
  * time is taken from the longest steps of the late rank's path since both were last together.
  * Memory meanwhile: that of the graph once more. `taken`, unless NULL, is filled; job_taken_free in

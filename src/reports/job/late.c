@@ -1,5 +1,5 @@
 /* What if ranks were less late? How late a rank is follows from the arrivals of an instance: how
- * long it comes behind the first of those that wait for it. The run is solved again with so much
+ * long it comes after the first of those that wait for it. The run is solved again with that
  * time taken from what made it late. Something else may hold an arrival up then, so this is
  * repeated until the ranks are as late as they are to be.
  */
@@ -14,7 +14,7 @@
 #include "base/poison.h"
 
 #define MAX_ROUNDS 8
-#define ENOUGH     200  /* stops when less than one part in so many is left */
+#define ENOUGH     200  /* stops when less than one part in 200 is left */
 #define MAX_STEPS  4096 /* of one path: longer ones are cut short */
 
 /* ---- What a late arrival is bound by ---- */

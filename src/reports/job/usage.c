@@ -20,7 +20,7 @@ static enum mp_status add_path(const struct deps *deps, const struct deps_window
                                struct job_usage *usage)
 {
     struct deps_steps steps;
-    uint32_t behind = DEPS_NONE;
+    uint32_t before = DEPS_NONE;
 
     MP_TRY(deps_path_steps(deps, window, &steps));
     for (size_t i = steps.count; i-- > 0;) {
@@ -34,8 +34,8 @@ static enum mp_status add_path(const struct deps *deps, const struct deps_window
         usage->ranks[process].critical += ns;
         if (step->activity == DEPS_NONE && step->part == DEPS_HOST_CODE)
             usage->ranks[process].host += ns;
-        usage->changes += behind != DEPS_NONE && process != behind;
-        behind = process;
+        usage->changes += before != DEPS_NONE && process != before;
+        before = process;
     }
     free(steps.items);
     return MP_OK;
@@ -142,9 +142,9 @@ static uint32_t first_in(const struct deps *deps, const struct deps_lane *lane,
     return at;
 }
 
-/* Whether an activity lies behind the window, with the time that it waited for peers. */
-static bool is_behind(const struct deps *deps, const struct deps_window *window,
-                      const struct deps_activity *work)
+/* Whether an activity, with the time that it waited for peers, begins after the window. */
+static bool begins_after(const struct deps *deps, const struct deps_window *window,
+                         const struct deps_activity *work)
 {
     uint64_t begin =
         work->kind == DEPS_TRANSFER ? deps->activities[work->own_lane].end : work->begin;
@@ -161,7 +161,7 @@ static enum mp_status add_gpu(const struct deps *deps, const struct deps_window 
         if (lane->process != process)
             continue;
         for (uint32_t k = first_in(deps, lane, window); k < lane->first + lane->count; k++) {
-            if (is_behind(deps, window, &deps->activities[k]))
+            if (begins_after(deps, window, &deps->activities[k]))
                 break;
             MP_TRY(add_work(deps, &deps->activities[k], window, sweep));
         }

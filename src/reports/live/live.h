@@ -153,7 +153,7 @@ struct live {
     size_t noted; /* NVTX events since the waiting kernels were last looked at */
 };
 
-/* Sets up for a trace. MP_ERR_MEMORY; live_free is due in any case. */
+/* Sets up for a trace. MP_ERR_MEMORY; live_free in any case. */
 enum mp_status live_init(struct live *live, const struct mp_trace *trace,
                          const struct live_options *options);
 

@@ -104,7 +104,7 @@ struct memory_events_options {
 
 /* Reads the rows. Definitions and quality, which the caller has set up for the trace, are filled in
  * by a pass of their own. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (over MEMORY_MAX rows);
- * memory_events_free is due in any case. */
+ * memory_events_free in any case. */
 enum mp_status memory_events_load(struct memory_events *events, struct mp_trace *trace,
                                   const struct memory_events_options *options,
                                   struct definitions *definitions, struct quality *quality,

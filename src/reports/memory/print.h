@@ -19,7 +19,7 @@ const char *memory_why_nothing(const struct mp_trace *trace, const struct memory
 void print_memory(const struct report_out *out, const struct mp_trace *trace,
                   const struct memory *memory, uint64_t range);
 
-/* In place of the report, how much was allocated when: at each change or, with `steps`, in this
+/* Instead of the report, how much was allocated when: at each change or, with `steps`, in this
  * many steps of equal length. JSON is a line for each row. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status print_memory_timeline(const struct report_out *out, const struct mp_trace *trace,
                                      const struct memory *memory, uint64_t range, uint64_t steps);

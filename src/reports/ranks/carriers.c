@@ -1,6 +1,6 @@
 /* Joins the calls of NCCL with their kernels: by the launch's correlation id, or, of captured
- * calls, by the nodes of graphs that carry them, once for each replay. Where nobody told the
- * communicators, kernels are operations by their order.
+ * calls, by the nodes of graphs that carry them, once for each replay. Where no communicator
+ * is known, kernels are operations by their order.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -129,7 +129,7 @@ static void claim(struct ranks_part *part, const struct moment *moments, size_t 
     }
 }
 
-/* Goes through the moments of all threads. `first` is where the group that is open began: behind
+/* Goes through the moments of all threads. `first` is where the group that is open began: after
  * the last launch that was followed by a call. */
 static void claim_all(struct ranks_part *part, const struct moment *moments, size_t count)
 {
@@ -434,9 +434,9 @@ enum mp_status ranks_join(struct ranks *ranks, struct ranks_part *part, uint32_t
     return status;
 }
 
-/* ---- Kernels by their order, where nobody told the communicators ---- */
+/* ---- Kernels by their order, where no communicator is known ---- */
 
-/* Operations of a process of which nobody told the communicators: NCCL before 2.25 without its
+/* Operations of a process whose communicators are not known: NCCL before 2.25 without its
  * profiler plugin, NCCL_NVTX_DISABLE=1, or graphs that were captured before recording began.
  *
  * Then the kernels on a stream are taken for the operations of one communicator, in their order,

@@ -31,7 +31,7 @@
 #define MIN_COMMON       3      /* operations that decide between hosts */
 #define SAMPLES          16     /* operations whose overlaps propose shifts on one clock */
 #define MAX_OVERLAPS     4      /* of one of them; one or two in an intact file */
-#define FEW              10     /* one in so many may contradict: a job's end, a lost record */
+#define FEW              10     /* one in ten may contradict: a job's end, a lost record */
 
 struct lane {
     struct op *ops;
@@ -356,7 +356,7 @@ static int compare_calls(const void *left, const void *right)
     return order ? order : compare_numbers(a->number, b->number);
 }
 
-/* Captured calls behind the others, each by rank and replay. */
+/* Captured calls after the others, each by rank and replay. */
 static int compare_replays(const void *left, const void *right)
 {
     const struct op *a = left;

@@ -133,7 +133,7 @@ static int compare_kinds(const void *left, const void *right)
            MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity);
 }
 
-/* The remainder of a communicator stands behind its other rows. */
+/* The remainder of a communicator comes after its other rows. */
 static int compare_rows(const void *left, const void *right)
 {
     const struct lateness_row *a = left;

@@ -18,13 +18,13 @@
 struct ranks_loading {
     const char *command; /* for complaints */
     const struct trace_set *set;
-    bool quick;      /* pass over traces to which nobody told an operation */
+    bool quick;      /* pass over traces without operations of NCCL */
     bool quiet;      /* no complaints: whoever reports on the traces has them */
     char **warnings; /* by process: receives what its trace lacks, to be freed; NULL: unwanted */
     int *code;       /* exit code, made worse */
 };
 
-/* Reads the traces one after the other and matches. MP_ERR_MEMORY; then, too, ranks_free is due. */
+/* Reads the traces one after the other and matches. MP_ERR_MEMORY; ranks_free in any case. */
 enum mp_status ranks_load(const struct ranks_loading *loading, struct ranks *ranks);
 
 /* The rank of a process in the job; processes that do not say it are numbered. */

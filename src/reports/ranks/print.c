@@ -372,7 +372,7 @@ void json_clock_offsets(struct json_writer *json, const struct trace_set *set,
 
 struct reason {
     const char *key;
-    const char *what; /* behind the number */
+    const char *what; /* after the number */
     size_t offset;    /* in struct ranks_unmatched */
 };
 

@@ -43,7 +43,7 @@ struct ranks_member {
     double waiting; /* ns: its kernels ran and the one that they needed had not begun */
     double transfer;
     uint64_t last; /* instances in which all others had begun before it */
-    uint64_t late; /* ns: behind the next to last, added up over these */
+    uint64_t late; /* ns: after the next to last, added up over these */
 };
 
 struct ranks_communicator {
@@ -103,7 +103,7 @@ struct ranks_group {
 
 /* What could not be matched, by the reason. */
 struct ranks_unmatched {
-    uint64_t unnamed;           /* operations: nobody told their communicator or its ranks */
+    uint64_t unnamed;           /* operations whose communicator or its ranks are not known */
     uint64_t without_kernel;    /* operations without their kernel in the trace */
     uint64_t unclaimed_kernels; /* kernels of NCCL without an operation */
     uint64_t duplicate_ranks;   /* operations of a process whose rank another process has too */
@@ -138,7 +138,7 @@ struct ranks {
     size_t clock_count;
     size_t jobs; /* groups of at least two processes that share communicators, directly or not */
     struct ranks_unmatched unmatched;
-    uint64_t operations; /* that the processes told of, replays included */
+    uint64_t operations; /* that the processes reported, replays included */
     uint64_t by_order;   /* of them, those that are only known as kernels in an order */
     struct mp_intern names;
     struct op *ops; /* the work */
@@ -151,7 +151,7 @@ void ranks_init(struct ranks *ranks);
 void ranks_free(struct ranks *ranks);
 
 /* Reads the trace of the set's process `process`; `rank` is its rank in the job, for operations
- * whose communicator nobody told. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error.
+ * whose communicator is not known. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error.
  * *quality, which is set up here, is the caller's to free, also after a failure. */
 enum mp_status ranks_add(struct ranks *ranks, struct mp_trace *trace, uint32_t process,
                          uint32_t rank, struct quality *quality, struct mp_error *error);
@@ -175,7 +175,7 @@ uint32_t ranks_missing(const struct ranks_communicator *communicator);
 
 /* ---- One trace: what a kernel carries ---- */
 
-/* An operation as its call told of it. Texts live as long as the operations; NULL is unknown. */
+/* An operation as its call reported it. Texts live as long as the operations; NULL is unknown. */
 struct ranks_operation {
     const char *function; /* AllReduce, Send, ... */
     const char *datatype; /* Float32, ... */
@@ -289,8 +289,8 @@ struct lateness {
     size_t entry_count, entry_capacity;
 };
 
-/* Finds out what there is to ask. Keeps `ranks`, which has been finished. MP_ERR_MEMORY; then, too,
- * lateness_free is due. */
+/* Finds out what there is to ask. Keeps `ranks`, which has been finished. MP_ERR_MEMORY;
+ * lateness_free in any case. */
 enum mp_status lateness_init(struct lateness *lateness, const struct ranks *ranks,
                              size_t process_count);
 

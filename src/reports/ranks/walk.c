@@ -339,7 +339,7 @@ static enum mp_status find_first(struct sweep *sweep)
     return MP_OK;
 }
 
-/* Behind the last row of a thread. */
+/* After the last row of a thread. */
 static enum mp_status answer_rest(struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->moments->count; i++)

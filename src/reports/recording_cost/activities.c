@@ -120,8 +120,8 @@ static double in_launch(const struct deps *deps, const struct costs *costs, cons
 
 /* ---- Work ---- */
 
-/* The begin of a graph's first node comes while the call still runs, or behind it: so much of the
- * call's cost lies before it. */
+/* A graph's first node begins while the call still runs, or after it. The same share of the call's
+ * cost lies before it. */
 static double before_graph(const struct deps *deps, const struct costs *costs,
                            const uint32_t *nodes, const struct deps_activity *work)
 {
