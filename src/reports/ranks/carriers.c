@@ -446,7 +446,7 @@ enum mp_status ranks_join(struct ranks *ranks, struct ranks_part *part, uint32_t
 
 #define MARK UINT64_C(0x6f72646572000000) /* no hash that NCCL would give to a small stream */
 
-bool ranks_is_told(const struct ranks_part *part)
+bool ranks_names_communicators(const struct ranks_part *part)
 {
     for (size_t i = 0; i < part->call_count; i++) {
         const struct ranks_comm *comm = dense_at(&part->comms, part->calls[i].communicator);

@@ -107,7 +107,7 @@ enum mp_status ranks_find_launches(struct mp_trace *trace, struct ranks_part *pa
 enum mp_status ranks_join(struct ranks *ranks, struct ranks_part *part, uint32_t process);
 
 /* Whether any call names its communicator and its rank there. */
-bool ranks_is_told(const struct ranks_part *part);
+bool ranks_names_communicators(const struct ranks_part *part);
 
 /* Appends the kernels of a process as operations, by their order on each stream. Sorts them.
  * MP_ERR_MEMORY. */

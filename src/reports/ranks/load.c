@@ -75,10 +75,10 @@ static enum mp_status add_trace(const struct ranks_loading *loading, struct rank
 
 static bool is_passed_over(const struct ranks_loading *loading, struct mp_trace *trace)
 {
-    bool told = true;
+    bool has_calls = true;
 
     return loading->quick &&
-           (reading_has_rows(trace, MP_TABLE_collective, &told, NULL) != MP_OK || !told);
+           (reading_has_rows(trace, MP_TABLE_collective, &has_calls, NULL) != MP_OK || !has_calls);
 }
 
 static enum mp_status add_process(const struct ranks_loading *loading, struct ranks *ranks,

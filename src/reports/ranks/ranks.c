@@ -201,9 +201,9 @@ enum mp_status ranks_add(struct ranks *ranks, struct mp_trace *trace, uint32_t p
 
     if (status == MP_OK)
         status = ranks_find_launches(trace, &part, error);
-    if (status == MP_OK &&
-        (ranks_is_told(&part) ? ranks_join(ranks, &part, process)
-                              : ranks_join_by_order(ranks, &part, process, rank)) != MP_OK)
+    if (status == MP_OK && (ranks_names_communicators(&part)
+                                ? ranks_join(ranks, &part, process)
+                                : ranks_join_by_order(ranks, &part, process, rank)) != MP_OK)
         status = mp_error_set(error, MP_ERR_MEMORY, "cannot match the calls: out of memory");
     ranks_part_free(&part);
     return status;
