@@ -213,8 +213,7 @@ static enum mp_status build(struct counters_pass *pass, struct mp_trace *trace,
 {
     enum mp_status status;
 
-    MP_TRY(ranges_load(ranges, trace, error));
-    MP_TRY(ranges_choose(ranges, pass->options->range, &pass->range, error));
+    MP_TRY(ranges_open(ranges, trace, pass->options->range, &pass->range, error));
     pass->result->range_count = ranges_count(ranges);
     pass->result->quality.only = pass->options->range;
     if (pass->options->by == COUNTERS_BY_IDLE && counters_add_causes(pass))
@@ -238,7 +237,6 @@ enum mp_status counters_build(struct mp_trace *trace, const struct counters_opti
     *result = (struct counters_result){.counters = NULL};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
-    ranges_init(&ranges, trace);
     status = build(&pass, trace, &ranges, error);
     ranges_free(&ranges);
     counters_pass_free(&pass);

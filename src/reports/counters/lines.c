@@ -132,12 +132,8 @@ static enum mp_status build(struct counters_pass *pass, struct mp_trace *trace,
                             struct mp_error *error)
 {
     struct capture_ranges ranges;
-    enum mp_status status;
+    enum mp_status status = ranges_open(&ranges, trace, pass->options->range, &pass->range, error);
 
-    ranges_init(&ranges, trace);
-    status = ranges_load(&ranges, trace, error);
-    if (!status)
-        status = ranges_choose(&ranges, pass->options->range, &pass->range, error);
     if (!status)
         status = counters_read(pass, trace, error);
     ranges_free(&ranges);

@@ -284,8 +284,7 @@ static void find_ends(const struct deps *deps, struct iterations *result)
         if (result->of[i] == DEPS_NONE)
             continue;
         iteration = &result->items[result->of[i]];
-        if (deps->activities[i].end > iteration->end)
-            iteration->end = deps->activities[i].end;
+        iteration->end = mp_max(iteration->end, deps->activities[i].end);
     }
     for (size_t i = 0; i + 1 < result->count; i++) {
         struct iteration *iteration = &result->items[i];

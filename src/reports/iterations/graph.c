@@ -236,8 +236,7 @@ static void add_work(const struct deps *deps, struct launch *launch, uint32_t in
         launch->thread = iterations_thread(deps, work);
         launch->work = index;
     }
-    if (work->end > launch->end)
-        launch->end = work->end;
+    launch->end = mp_max(launch->end, work->end);
 }
 
 static void graph_take_work(struct pass *pass)

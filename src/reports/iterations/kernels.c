@@ -209,8 +209,7 @@ static uint64_t period_end(const struct sequence *sequence, uint32_t first)
         const struct deps_activity *work = kernel_at(sequence, at);
         uint64_t call = work->launch == DEPS_NONE ? 0 : iterations_call_end(deps, work->launch);
 
-        if (work->end > end)
-            end = work->end;
+        end = mp_max(end, work->end);
         if (call > end)
             end = call;
     }

@@ -153,8 +153,7 @@ static void idle_split(const struct idle *idle, const struct iteration *iteratio
         launched = idle->deps->activities[next->launch].begin;
         if (launched > gap->end)
             launched = gap->end;
-        if (launched < gap->begin)
-            launched = gap->begin;
+        launched = mp_max(launched, gap->begin);
     }
     if (gap->begin < launched)
         split_by_calls(idle, iteration, thread, SPAN(ITERATION_IDLE, gap->begin, launched), values);
@@ -172,8 +171,7 @@ struct cover {
 
 static void cover(struct cover *cover, uint64_t begin, uint64_t end)
 {
-    if (begin < cover->to)
-        begin = cover->to;
+    begin = mp_max(begin, cover->to);
     if (end <= begin)
         return;
     cover->total += end - begin;

@@ -48,8 +48,7 @@ static void count_up(struct live_device *device, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct live_stretch stretch = device->stretches[i];
 
-        if (stretch.begin < device->until)
-            stretch.begin = device->until;
+        stretch.begin = mp_max(stretch.begin, device->until);
         if (stretch.end <= stretch.begin)
             continue;
         device->busy += stretch.end - stretch.begin;
@@ -93,8 +92,7 @@ static enum mp_status add_device_work(struct live *live, uint64_t stream, uint64
         return MP_ERR_MEMORY;
     last = device->count ? &device->stretches[device->count - 1] : NULL;
     if (last && begin >= last->begin && begin <= last->end) {
-        if (end > last->end)
-            last->end = end;
+        last->end = mp_max(last->end, end);
         return MP_OK;
     }
     if (device->count == MAX_STRETCHES)
@@ -294,8 +292,7 @@ static bool take_times(struct live *live, uint64_t begin, uint64_t duration)
         live->first_time = begin;
     if (begin < live->first_new)
         live->first_new = begin;
-    if (end > live->horizon)
-        live->horizon = end;
+    live->horizon = mp_max(live->horizon, end);
     return true;
 }
 
@@ -442,8 +439,7 @@ static uint64_t length_of_interval(const struct live *live, uint64_t wall)
     if (!live->anything)
         return wall;
     since = since > live->idle_wall ? since - live->idle_wall : 0;
-    if (since > span)
-        span = since;
+    span = mp_max(span, since);
     return span ? span : wall;
 }
 
@@ -456,14 +452,12 @@ void live_tick(struct live *live, const struct mp_trace *trace, const struct mp_
     live->interval_ns = length_of_interval(live, wall);
     live->span_ns = live->horizon - live->first_time;
     if (live->anything) {
-        if (live->horizon > live->shown)
-            live->shown = live->horizon;
+        live->shown = mp_max(live->shown, live->horizon);
         live->idle_wall = 0;
     } else {
         live->idle_wall += wall;
     }
-    if (live->elapsed_ns < live->span_ns + live->idle_wall)
-        live->elapsed_ns = live->span_ns + live->idle_wall;
+    live->elapsed_ns = mp_max(live->elapsed_ns, live->span_ns + live->idle_wall);
     quality_finish(&live->quality, trace, cursor, &live->definitions);
     live->dropped = live->quality.dropped;
     live->bytes = mp_trace_bytes(trace);

@@ -96,6 +96,12 @@ void memory_table_json(struct json_writer *json, const char *key, const struct m
     report_json_print(json, key, &layout, table->each);
 }
 
+#define TABLE(columns, row_count, each_)                                                           \
+    ((struct memory_table){.memory = memory,                                                       \
+                           .layout = {REPORT_COLUMNS(columns)},                                    \
+                           .rows = (row_count),                                                    \
+                           .each = (each_)})
+
 /* ---- Totals ---- */
 
 struct totals_line {
@@ -159,12 +165,7 @@ static void each_total(struct report_table *table, report_take *take)
 
 struct memory_table memory_totals_table(const struct memory *memory)
 {
-    return (struct memory_table){
-        .memory = memory,
-        .layout = {REPORT_COLUMNS(totals_columns)},
-        .rows = memory->device_count + memory->kind_count,
-        .each = each_total,
-    };
+    return TABLE(totals_columns, memory->device_count + memory->kind_count, each_total);
 }
 
 /* ---- At the peak ---- */
@@ -213,14 +214,10 @@ static void each_peak(struct report_table *table, report_take *take)
 
 struct memory_table memory_alive_table(const struct memory *memory, size_t device)
 {
-    struct memory_table table = {
-        .memory = memory,
-        .layout = {REPORT_COLUMNS(alive_columns)},
-        .rows = memory->devices[device].alive_shown,
-        .which = device,
-        .each = each_alive,
-    };
+    struct memory_table table =
+        TABLE(alive_columns, memory->devices[device].alive_shown, each_alive);
 
+    table.which = device;
     for (size_t i = 0; i < table.rows; i++)
         table.has_domains |= memory->devices[device].alive[i].source.domain != NULL;
     return table;
@@ -228,13 +225,9 @@ struct memory_table memory_alive_table(const struct memory *memory, size_t devic
 
 struct memory_table memory_peaks_table(const struct memory *memory)
 {
-    struct memory_table table = {
-        .memory = memory,
-        .layout = {REPORT_COLUMNS(alive_columns), .there = IF_DEVICE},
-        .has_domains = true,
-        .each = each_peak,
-    };
+    struct memory_table table = TABLE(alive_columns, 0, each_peak);
 
+    table.layout.there = IF_DEVICE;
     for (size_t i = 0; i < memory->device_count; i++)
         table.rows += memory->devices[i].alive_shown;
     return table;
@@ -292,12 +285,7 @@ static void each_pool(struct report_table *table, report_take *take)
 
 struct memory_table memory_pools_table(const struct memory *memory)
 {
-    return (struct memory_table){
-        .memory = memory,
-        .layout = {REPORT_COLUMNS(pool_columns)},
-        .rows = memory->pool_count,
-        .each = each_pool,
-    };
+    return TABLE(pool_columns, memory->pool_count, each_pool);
 }
 
 /* ---- Not freed ---- */
@@ -319,12 +307,7 @@ static void each_kept(struct report_table *table, report_take *take)
 
 struct memory_table memory_kept_table(const struct memory *memory)
 {
-    struct memory_table table = {
-        .memory = memory,
-        .layout = {REPORT_COLUMNS(kept_columns)},
-        .rows = memory->kept_shown,
-        .each = each_kept,
-    };
+    struct memory_table table = TABLE(kept_columns, memory->kept_shown, each_kept);
 
     for (size_t i = 0; i < table.rows; i++)
         table.has_domains |= memory->kept[i].source.domain != NULL;
@@ -382,12 +365,7 @@ static void each_churn(struct report_table *table, report_take *take)
 
 struct memory_table memory_churn_table(const struct memory *memory)
 {
-    struct memory_table table = {
-        .memory = memory,
-        .layout = {REPORT_COLUMNS(churn_columns)},
-        .rows = 1 + memory->source_shown,
-        .each = each_churn,
-    };
+    struct memory_table table = TABLE(churn_columns, 1 + memory->source_shown, each_churn);
 
     for (size_t i = 0; i < memory->source_shown; i++)
         table.has_domains |= memory->sources[i].source.domain != NULL;
@@ -449,12 +427,7 @@ static void each_statistic(struct report_table *table, report_take *take)
 
 struct memory_table memory_iterations_table(const struct memory *memory)
 {
-    return (struct memory_table){
-        .memory = memory,
-        .layout = {REPORT_COLUMNS(iterations_columns)},
-        .rows = memory->iteration ? STATISTICS : 0,
-        .each = each_statistic,
-    };
+    return TABLE(iterations_columns, memory->iteration ? STATISTICS : 0, each_statistic);
 }
 
 /* ---- The time line ---- */
@@ -491,13 +464,7 @@ static const struct report_column step_columns[] = {
 
 struct memory_table memory_points_table(const struct memory *memory, bool steps)
 {
-    struct memory_table table = {.memory = memory};
-
-    if (steps)
-        table.layout = (struct report_layout){REPORT_COLUMNS(step_columns)};
-    else
-        table.layout = (struct report_layout){REPORT_COLUMNS(change_columns)};
-    return table;
+    return steps ? TABLE(step_columns, 0, NULL) : TABLE(change_columns, 0, NULL);
 }
 
 #undef OF

@@ -1,6 +1,7 @@
 /* Memory over time: every change, or the greatest value of each of a number of steps. */
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "reports/memory/memory.h"
 
 #include "base/poison.h"
@@ -44,8 +45,7 @@ static struct level *device_of(const struct walk *walk, uint64_t ordinal)
 static void timeline_add(struct level *level, uint64_t bytes, bool more)
 {
     level->live = more ? level->live + bytes : level->live - bytes;
-    if (level->live > level->max)
-        level->max = level->live;
+    level->max = mp_max(level->max, level->live);
     if (level->live < level->min)
         level->min = level->live;
 }
