@@ -108,18 +108,6 @@ _Static_assert(RANKS_NONE == UINT32_MAX, "UNLESS_MAX stands for it");
         COLUMN("Activity", "activity", TEXT, 8, activity, .cell = activity_cell, .left = true,     \
                __VA_ARGS__)
 
-static void print_array(const struct report_out *out, struct json_writer *json, const char *key,
-                        const struct report_layout *layout, const void *rows, size_t count,
-                        size_t size)
-{
-    if (json)
-        report_json_array(json, key, layout, rows, count, size);
-    else
-        report_array(out, layout, rows, count, size);
-}
-
-/* Each prints a table; to `json`, if that is not NULL, as a key with an array of objects. */
-
 /* ---- By function ---- */
 
 #define OF(member) MEMBER(struct ranks_group, member)
@@ -145,16 +133,6 @@ static const struct report_column function_columns[] = {
 };
 #undef OF
 
-static void put_functions(const struct report_out *out, struct json_writer *json,
-                          const struct ranks_report *report)
-{
-    const struct ranks *ranks = report->ranks;
-
-    print_array(out, json, "functions",
-                &(struct report_layout){REPORT_COLUMNS(function_columns), .of = report},
-                ranks->groups, ranks->group_count, sizeof *ranks->groups);
-}
-
 /* ---- By rank ---- */
 
 #define OF(member) MEMBER(struct ranks_member, member)
@@ -172,17 +150,6 @@ static const struct report_column member_columns[] = {
 };
 #undef OF
 
-static void put_members(const struct report_out *out, struct json_writer *json,
-                        const struct ranks_report *report)
-{
-    const struct ranks *ranks = report->ranks;
-
-    print_array(
-        out, json, "ranks",
-        &(struct report_layout){REPORT_COLUMNS(member_columns), .of = report, .name = "ranks"},
-        ranks->members, ranks->member_count, sizeof *ranks->members);
-}
-
 /* ---- By cause ---- */
 
 #define OF(member) MEMBER(struct lateness_row, member)
@@ -198,15 +165,45 @@ static const struct report_column cause_columns[] = {
 };
 #undef OF
 
-static void put_causes(const struct report_out *out, struct json_writer *json,
-                       const struct ranks_report *report)
-{
-    const struct lateness *lateness = report->lateness;
+/* ---- The three of them ---- */
 
-    print_array(
-        out, json, "causes",
-        &(struct report_layout){REPORT_COLUMNS(cause_columns), .of = report, .name = "causes"},
-        lateness->rows, lateness->row_count, sizeof *lateness->rows);
+enum ranks_table { BY_FUNCTION, BY_RANK, BY_CAUSE };
+
+/* To `json`, if that is not NULL, as a key with an array of objects. */
+static void put_table(const struct report_out *out, struct json_writer *json,
+                      const struct ranks_report *report, enum ranks_table which)
+{
+    const struct ranks *ranks = report->ranks;
+    const struct lateness *lateness = report->lateness;
+    const struct {
+        const char *key;
+        struct report_layout layout;
+        const void *rows;
+        size_t count, size;
+    } tables[] = {
+        [BY_FUNCTION] = {"functions",
+                         {REPORT_COLUMNS(function_columns), .of = report},
+                         ranks->groups,
+                         ranks->group_count,
+                         sizeof *ranks->groups},
+        [BY_RANK] = {"ranks",
+                     {REPORT_COLUMNS(member_columns), .of = report, .name = "ranks"},
+                     ranks->members,
+                     ranks->member_count,
+                     sizeof *ranks->members},
+        [BY_CAUSE] = {"causes",
+                      {REPORT_COLUMNS(cause_columns), .of = report, .name = "causes"},
+                      lateness->rows,
+                      lateness->row_count,
+                      sizeof *lateness->rows},
+    };
+
+    if (json)
+        report_json_array(json, tables[which].key, &tables[which].layout, tables[which].rows,
+                          tables[which].count, tables[which].size);
+    else
+        report_array(out, &tables[which].layout, tables[which].rows, tables[which].count,
+                     tables[which].size);
 }
 
 /* ---- Each instance ---- */
@@ -500,9 +497,9 @@ static void put_json(const struct report_out *out, const struct ranks_report *re
 
     json_open_document(&json, out->file, 2);
     json_ranks_head(&json, report);
-    put_functions(out, &json, report);
-    put_members(out, &json, report);
-    put_causes(out, &json, report);
+    put_table(out, &json, report, BY_FUNCTION);
+    put_table(out, &json, report, BY_RANK);
+    put_table(out, &json, report, BY_CAUSE);
     if (report->each)
         put_instances(out, &json, report);
     json_close_document(&json);
@@ -544,13 +541,13 @@ void print_ranks(const struct report_out *out, const struct ranks_report *report
         put_instances(out, NULL, report);
         return;
     }
-    put_functions(out, NULL, report);
+    put_table(out, NULL, report, BY_FUNCTION);
     if (report_has_titles(out))
         fputc('\n', out->file);
-    put_members(out, NULL, report);
+    put_table(out, NULL, report, BY_RANK);
     if (out->format == REPORT_TEXT && !report->lateness->row_count)
         return;
     if (report_has_titles(out))
         fputc('\n', out->file);
-    put_causes(out, NULL, report);
+    put_table(out, NULL, report, BY_CAUSE);
 }
