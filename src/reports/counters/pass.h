@@ -87,6 +87,13 @@ size_t counters_first_after(const struct sample_set *set, uint64_t time);
 /* Makes the groups of all devices and their cells. MP_OK or MP_ERR_MEMORY. */
 enum mp_status counters_attribute(struct counters_pass *pass);
 
+/* The mean of a counter while the group ran, and the half width of its 95 % confidence; not a
+ * number: unknown. */
+double counters_mean_of(const struct counters_result *result, const struct counters_group *group,
+                        enum counters_telling which);
+double counters_error_of(const struct counters_result *result, const struct counters_group *group,
+                         enum counters_telling which);
+
 /* `values` are such means; `name` is that of a kernel or NULL. */
 enum counters_class counters_class_of(const struct counters_result *result, const double *values,
                                       const char *name);

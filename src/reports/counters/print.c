@@ -12,7 +12,6 @@
 #include "base/text/units.h"
 #include "reports/common/quality.h"
 #include "reports/common/sampled.h"
-#include "trace/codec/schema.h"
 
 #include "base/poison.h"
 

@@ -5,7 +5,6 @@
  */
 #include "reports/diff/diff.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,11 @@
 
 #include "base/poison.h"
 
+bool iterations_is_known(const struct iterations_report *report, enum iteration_quantity quantity)
+{
+    return iteration_quantity_is_of_host(quantity) || !quality_gap(&report->deps->quality);
+}
+
 struct shown_iteration {
     uint64_t number; /* from 1 on */
     const struct iteration *iteration;

@@ -14,11 +14,6 @@
 
 #include "base/poison.h"
 
-bool iterations_is_known(const struct iterations_report *report, enum iteration_quantity quantity)
-{
-    return iteration_quantity_is_of_host(quantity) || !quality_gap(&report->deps->quality);
-}
-
 /* ---- What repeats and could be the iterations ----
  *
  * The best come first. The first column is what --iterations takes.

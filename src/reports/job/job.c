@@ -5,7 +5,6 @@
 #include "reports/job/job.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +166,7 @@ static enum mp_status place_part(struct job *job, struct job_part *part)
 /* ---- What a kernel needs ---- */
 
 /* When each side has all that it needs. */
-static void find_needs(struct job *job)
+void job_find_needs(struct job *job)
 {
     const struct ranks *ranks = job->ranks;
 
@@ -290,14 +289,6 @@ enum mp_status job_add(struct job *job, struct mp_trace *trace, uint32_t process
         free(part.sides);
     }
     return status;
-}
-
-enum mp_status job_link(struct job *job)
-{
-    find_needs(job);
-    MP_TRY(job_merge(job));
-    MP_TRY(job_wait_for_peers(job));
-    return deps_bind(&job->deps);
 }
 
 uint32_t job_process(const struct job *job, uint32_t process)

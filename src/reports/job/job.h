@@ -196,10 +196,7 @@ uint64_t job_transfer_begin(const struct job *job, uint32_t first,
 /* What it does, as AllReduce; of several operations the first. */
 const char *job_function(const struct job *job, uint32_t first);
 
-/* Makes job->deps of the parts, kernels of NCCL as two. MP_ERR_MEMORY, MP_ERR_LIMIT. */
-enum mp_status job_merge(struct job *job);
-
-/* Lets the transfers wait, and notes their sides. MP_ERR_MEMORY, MP_ERR_LIMIT. */
-enum mp_status job_wait_for_peers(struct job *job);
+/* When each side has all that it needs. */
+void job_find_needs(struct job *job);
 
 #endif

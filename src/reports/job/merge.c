@@ -407,7 +407,7 @@ static enum mp_status move_part(struct job *job, struct job_part *part)
     return MP_OK;
 }
 
-enum mp_status job_merge(struct job *job)
+static enum mp_status merge(struct job *job)
 {
     struct deps *deps = &job->deps;
 
@@ -477,7 +477,7 @@ static enum mp_status link_instance(struct job *job, const struct ranks_instance
     return MP_OK;
 }
 
-enum mp_status job_wait_for_peers(struct job *job)
+static enum mp_status wait_for_peers(struct job *job)
 {
     struct deps *deps = &job->deps;
 
@@ -492,6 +492,14 @@ enum mp_status job_wait_for_peers(struct job *job)
         transfer->reason = DEPS_PEER;
     }
     return MP_OK;
+}
+
+enum mp_status job_link(struct job *job)
+{
+    job_find_needs(job);
+    MP_TRY(merge(job));
+    MP_TRY(wait_for_peers(job));
+    return deps_bind(&job->deps);
 }
 
 /* ---- From the job back to the graph of a rank alone ---- */

@@ -69,6 +69,14 @@ void live_layers_free(struct live *live)
     nvtx_open_free(&live->open);
 }
 
+void live_add(struct live_sum *sum, uint64_t ns)
+{
+    sum->count++;
+    sum->ns += ns;
+    sum->last_count++;
+    sum->last_ns += ns;
+}
+
 /* ---- History ---- */
 
 static struct entry *entry_at(const struct live_history *history, uint32_t index)

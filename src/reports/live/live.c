@@ -15,14 +15,6 @@
 
 #include "base/poison.h"
 
-void live_add(struct live_sum *sum, uint64_t ns)
-{
-    sum->count++;
-    sum->ns += ns;
-    sum->last_count++;
-    sum->last_ns += ns;
-}
-
 /* ---- How busy each device was ----
  *
  * Work comes table by table and stream by stream, so it is in order of time only in part. Therefore

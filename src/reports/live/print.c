@@ -4,7 +4,6 @@
 #include "reports/live/print.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text/foreign.h"
 #include "base/text/json.h"

@@ -4,7 +4,6 @@
 #include "reports/memory/events.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"

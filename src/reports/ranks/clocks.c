@@ -10,7 +10,6 @@
  * all bounds too, can be from it at either end of the recording.
  */
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/data/storage.h"

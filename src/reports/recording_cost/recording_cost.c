@@ -5,7 +5,6 @@
 #include "reports/recording_cost/recording_cost.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/poison.h"
 
