@@ -276,6 +276,13 @@ const char *definitions_function(const struct definitions *definitions, uint64_t
     return found && found->defined ? definitions_text(definitions, found->name) : NULL;
 }
 
+const char *definitions_device(const struct definitions *definitions, uint64_t ordinal)
+{
+    const struct definition_device *found = dense_at(&definitions->devices, ordinal);
+
+    return found && found->defined ? definitions_text(definitions, found->name) : NULL;
+}
+
 /* ---- References in words ----
  *
  * References in words: what `dump` prints instead of an id.

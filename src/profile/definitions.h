@@ -114,6 +114,9 @@ const char *definitions_kernel(struct definitions *definitions, uint64_t shape,
 /* Name of an API function with its version suffix; NULL when it is not defined. */
 const char *definitions_function(const struct definitions *definitions, uint64_t function);
 
+/* Name of the device with this ordinal; NULL when it is not defined, or has none. */
+const char *definitions_device(const struct definitions *definitions, uint64_t ordinal);
+
 /* What a reference to a row of the definition table called `table` means, in words for a person.
  * The text is written to `buffer` unless it exists elsewhere already. NULL when the reference is 0
  * or not defined. */

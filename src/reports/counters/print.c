@@ -51,13 +51,6 @@ const char *counters_unit_name(enum metric_unit unit)
     return names[unit];
 }
 
-static const char *counters_device_name(const struct counters_result *result, uint64_t device)
-{
-    const struct definition_device *found = dense_at(&result->definitions.devices, device);
-
-    return found && found->defined ? definitions_text(&result->definitions, found->name) : NULL;
-}
-
 /* What the tables are of. */
 struct shown_counters {
     const struct counters_result *result;
@@ -534,7 +527,7 @@ static void counters_print_device(const struct report_out *out, const struct mp_
                                          [COUNTERS_BY_LAYER] = "While the work of layers ran",
                                          [COUNTERS_BY_ITERATION] = "In each iteration",
                                          [COUNTERS_BY_IDLE] = "While nothing ran"};
-    const char *name = counters_device_name(result, device);
+    const char *name = definitions_device(&result->definitions, device);
 
     print_note(out, trace, "Counters of \"%s (%" PRIu64 ")\":", name ? name : "GPU", device);
     counters_print_devices(out, NULL, result, device);

@@ -46,13 +46,9 @@ static const char *property(const struct diff_reading *reading, const char *key)
 /* The GPUs that work ran on. */
 static enum mp_status take_devices(struct mp_intern *said, const struct deps *deps)
 {
-    const struct definitions *definitions = &deps->profile->definitions;
-
     for (uint32_t lane = deps->thread_count; lane < deps->lane_count; lane++) {
-        const struct definition_device *device =
-            dense_at(&definitions->devices, deps->lanes[lane].device);
         const char *name =
-            device && device->defined ? definitions_text(definitions, device->name) : NULL;
+            definitions_device(&deps->profile->definitions, deps->lanes[lane].device);
 
         MP_TRY(say(said, name ? name : ""));
     }

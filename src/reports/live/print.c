@@ -36,9 +36,7 @@ static const char *const directions[LIVE_DIRECTIONS] = {
 
 static const char *device_name(const struct live *live, uint64_t ordinal)
 {
-    const struct definition_device *device = dense_at(&live->definitions.devices, ordinal);
-    const char *name =
-        device && device->defined ? definitions_text(&live->definitions, device->name) : NULL;
+    const char *name = definitions_device(&live->definitions, ordinal);
 
     return name ? name : "GPU";
 }

@@ -19,7 +19,6 @@ static enum mp_status reach_row(struct allocations_counting *counting,
                                 const struct memory_place *place,
                                 const struct definitions *definitions, uint32_t *index)
 {
-    const struct definition_device *defined = dense_at(&definitions->devices, place->device);
     struct allocations_row *row;
 
     for (size_t i = 0; i < counting->row_count; i++) {
@@ -34,9 +33,9 @@ static enum mp_status reach_row(struct allocations_counting *counting,
                       sizeof *row));
     *index = (uint32_t)counting->row_count++;
     row = &counting->rows[*index];
-    *row = (struct allocations_row){.kind = place->kind, .device = place->device};
-    if (defined && defined->defined)
-        row->name = definitions_text(definitions, defined->name);
+    *row = (struct allocations_row){.kind = place->kind,
+                                    .device = place->device,
+                                    .name = definitions_device(definitions, place->device)};
     return MP_OK;
 }
 

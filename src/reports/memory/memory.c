@@ -82,7 +82,6 @@ static enum mp_status memory_add_kept(struct memory *memory, const struct memory
 
 static enum mp_status reach_device(struct memory *memory, uint64_t ordinal, size_t *capacity)
 {
-    const struct definition_device *defined = dense_at(&memory->definitions.devices, ordinal);
     struct memory_device *device;
 
     for (size_t i = 0; i < memory->device_count; i++) {
@@ -91,9 +90,9 @@ static enum mp_status reach_device(struct memory *memory, uint64_t ordinal, size
     }
     MP_TRY(mp_reserve((void **)&memory->devices, memory->device_count, capacity, sizeof *device));
     device = &memory->devices[memory->device_count++];
-    *device = (struct memory_device){.device = ordinal, .peak_event = MEMORY_NONE};
-    if (defined && defined->defined)
-        device->name = definitions_text(&memory->definitions, defined->name);
+    *device = (struct memory_device){.device = ordinal,
+                                     .name = definitions_device(&memory->definitions, ordinal),
+                                     .peak_event = MEMORY_NONE};
     return MP_OK;
 }
 

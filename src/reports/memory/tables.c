@@ -28,11 +28,8 @@ static struct report_cell kind_cell(const void *row, struct report_table *table)
 
 static struct report_cell device_cell(const void *row, struct report_table *table)
 {
-    const struct memory *memory = memory_of(table);
     uint64_t ordinal = report_value_cell(row, table).number;
-    const struct definition_device *device = dense_at(&memory->definitions.devices, ordinal);
-    const char *name =
-        device && device->defined ? definitions_text(&memory->definitions, device->name) : NULL;
+    const char *name = definitions_device(&memory_of(table)->definitions, ordinal);
 
     if (ordinal == MEMORY_HOST)
         return report_text_cell("host");

@@ -25,13 +25,10 @@ const char *recording_cost_source_key(enum recording_cost_source source)
 
 static const char *name_of_gpu(const struct deps *deps)
 {
-    const struct definition_device *device;
-
-    if (deps->thread_count == deps->lane_count)
-        return NULL;
-    device = dense_at(&deps->profile->definitions.devices, deps->lanes[deps->thread_count].device);
-    return device && device->defined ? definitions_text(&deps->profile->definitions, device->name)
-                                     : NULL;
+    return deps->thread_count == deps->lane_count
+               ? NULL
+               : definitions_device(&deps->profile->definitions,
+                                    deps->lanes[deps->thread_count].device);
 }
 
 static const char *find_why_not(const struct deps *deps, const struct mp_trace *trace)
