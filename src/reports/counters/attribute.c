@@ -64,10 +64,11 @@ static enum combination combination_of(const struct counters_counter *counter)
 
 #define ALMOST_ALONE 0.95 /* share of a sample from which it speaks for the group */
 #define CONFIDENCE   1.96
-#define MAX_AT_ONCE  128u  /* work on one device, on average */
-#define MAX_STEPS    10    /* a bound wider than these says nothing: 1 % where a step is 0.1 % */
-#define STEPS_OF_MAX 256.0 /* a stored value is at least this many steps of its size (sampled.h)   \
-                            */
+#define MAX_AT_ONCE  128u /* work on one device, on average */
+#define MAX_STEPS    10   /* a bound wider than these says nothing: 1 % where a step is 0.1 % */
+#define STEPS_OF_MAX                                                                               \
+    256.0 /* a stored value is at least this many steps of its size (sampled.h)                    \
+           */
 #define NOBODY UINT32_MAX
 
 /* A group's part of a sample. */
@@ -488,19 +489,12 @@ static void find_means(struct set_work *work, size_t place)
 
 /* ---- Samples of one group ---- */
 
-static int value_order(const void *a, const void *b)
-{
-    double one = *(const double *)a, other = *(const double *)b;
-
-    return (one > other) - (one < other);
-}
-
 void counters_percentiles(double *values, size_t count, struct counters_cell *cell)
 {
     cell->whole = count;
     if (!count)
         return;
-    qsort(values, count, sizeof *values, value_order);
+    qsort(values, count, sizeof *values, mp_compare_real);
     cell->p50 = values[(count - 1) / 2];
     cell->p95 = values[(count * 95 + 99) / 100 - 1];
     cell->max = values[count - 1];

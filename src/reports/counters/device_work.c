@@ -19,13 +19,6 @@
  *     parts    0   4   6   10
  */
 
-static int time_order(const void *a, const void *b)
-{
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-    return (one > other) - (one < other);
-}
-
 /* The next moment at which a span begins or ends. */
 static void add_moment(struct concurrency *concurrency, uint64_t time, size_t running)
 {
@@ -55,7 +48,7 @@ enum mp_status concurrency_build(struct concurrency *concurrency, const struct w
     }
     for (size_t i = 0; i < count; i++)
         ends[i] = spans[i].end;
-    qsort(ends, count, sizeof *ends, time_order);
+    qsort(ends, count, sizeof *ends, mp_compare_u64);
     while (ended < count) {
         if (begun < count && spans[begun].start <= ends[ended]) {
             add_moment(concurrency, spans[begun].start, begun - ended);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/strings.h"
 #include "profile/reading.h"
 #include "reports/counters/pass.h"
@@ -79,13 +80,6 @@ static double mean_over(const struct sums_up_to *sums, uint64_t from, uint64_t u
 
 /* ---- Clocks ---- */
 
-static int ascending(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* The median of the numbers among `values`; `sorted` has room for them. */
 static double median_of(const double *values, size_t count, double *sorted)
 {
@@ -94,7 +88,7 @@ static double median_of(const double *values, size_t count, double *sorted)
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
             sorted[known++] = values[i];
-    qsort(sorted, known, sizeof *sorted, ascending);
+    qsort(sorted, known, sizeof *sorted, mp_compare_real);
     return known ? sorted[(known - 1) / 2] : (double)NAN;
 }
 

@@ -194,14 +194,6 @@ static void find_rate(const struct deps *deps, const struct iterations *iteratio
 
 /* ---- At once ---- */
 
-static int compare_values(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* Begins are in order; the ends are sorted into `values`. One that begins where another ends is
  * not open with it. */
 static void find_at_once(const struct iterations *iterations, uint64_t *values,
@@ -215,7 +207,7 @@ static void find_at_once(const struct iterations *iterations, uint64_t *values,
         values[i] = iterations->items[i].end;
         sum += (double)(iterations->items[i].end - iterations->items[i].begin);
     }
-    qsort(values, count, sizeof *values, compare_values);
+    qsort(values, count, sizeof *values, mp_compare_u64);
     for (size_t i = 0; i < count; i++) {
         while (ended < i && values[ended] <= iterations->items[i].begin)
             ended++;
