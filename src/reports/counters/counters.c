@@ -1,4 +1,6 @@
-/* The passes: capture ranges, samples and work, layers or idle time if wanted, then the sums. */
+/* The passes: capture ranges, samples and work, layers or idle time if wanted, then the sums. And
+ * what kernels or layers were like at a glance.
+ */
 #include "reports/counters/counters.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Reads the samples of a trace, and the work of its devices: by the names of kernels and copies, or
- * by the layers that launched it.
+ * by the layers that launched it. What a pass owns is freed here too.
  */
 #include <stdlib.h>
 #include <string.h>

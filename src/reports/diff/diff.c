@@ -85,11 +85,6 @@ const struct quality_gap *diff_gap(const struct diff *diff)
 
 /* ---- One way for all runs ---- */
 
-static bool is_auto(const struct building *building)
-{
-    return building->options->iterations.way == ITERATIONS_AUTO;
-}
-
 /* NAME or NAME@DOMAIN, as --iterations takes it; owned by the caller. NULL: it has none, or no
  * memory. */
 static char *name_of(const struct iterations *found)
@@ -272,7 +267,7 @@ static enum mp_status find_and_take(struct building *building, int side, const c
     struct iterations found = {.count = 0};
     enum mp_status status;
 
-    if (is_auto(building))
+    if (building->options->iterations.way == ITERATIONS_AUTO)
         status = building->differ ? find_common(building, reading, &found)
                                   : find_own(building, reading, path, &found);
     else

@@ -1,4 +1,4 @@
-/* What a side keeps of one trace. */
+/* What a side keeps of one trace, and where it ran. */
 #include <inttypes.h>
 #include <miniprof/trace.h>
 #include <stdio.h>

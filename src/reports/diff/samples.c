@@ -1,4 +1,5 @@
-/* What one side knows of each name: its time in each iteration. The values of one name stand back
+/* What one side knows of each name: its time in each iteration; and what differs between two sides.
+ * The values of one name stand back
  * to back. A counting sort puts them there, because there are many names and few of them have many
  * values.
  */
@@ -89,18 +90,11 @@ static enum mp_status samples_keep(struct diff_samples *samples, uint32_t item,
     return MP_OK;
 }
 
-static size_t kept_of(size_t iterations, bool median)
-{
-    if (median)
-        return 1;
-    return iterations < DIFF_MAX_SAMPLES ? iterations : DIFF_MAX_SAMPLES;
-}
-
 enum mp_status diff_samples_run(struct diff_samples *samples, const struct diff_cell *cells,
                                 size_t count, size_t iterations, bool median)
 {
     uint32_t items = samples->names.count;
-    size_t kept = kept_of(iterations, median);
+    size_t kept = median ? 1 : iterations < DIFF_MAX_SAMPLES ? iterations : DIFF_MAX_SAMPLES;
     struct stretches stretches;
     enum mp_status status = stretches_make(cells, count, items, &stretches);
 

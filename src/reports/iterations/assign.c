@@ -1,4 +1,4 @@
-/* What belongs to which iteration.
+/* What belongs to which iteration; and how the ways add one that they have found.
  *
  *     thread 1   |--- 1 ---||--- 2 ---||--- 3 ---|        iterations
  *       calls      a  b       c    d                      a, b: 1    c, d: 2

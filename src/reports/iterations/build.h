@@ -252,6 +252,14 @@ static inline uint32_t iterations_call_at(const struct deps *deps, const struct 
     return at > lane->first ? at - 1 : at;
 }
 
+/* For mp_sort: activities of the graph `context` by begin. */
+static inline bool iterations_begins_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct deps *deps = context;
+
+    return deps->activities[a].begin < deps->activities[b].begin;
+}
+
 /* Whether a copy is one of a kind; other activities are none. */
 static inline bool iterations_is_copy(const struct deps *deps, const struct deps_activity *work,
                                       unsigned kind)

@@ -107,13 +107,6 @@ static bool is_moment(const struct iterations_load *load, uint32_t index)
     return activity->launch == DEPS_NONE && is_work(activity);
 }
 
-static bool begins_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct deps *deps = context;
-
-    return deps->activities[a].begin < deps->activities[b].begin;
-}
-
 static void sum_moments(struct iterations_load *load)
 {
     const struct deps *deps = load->deps;
@@ -151,7 +144,7 @@ static enum mp_status make_moments(struct iterations_load *load)
         if (is_moment(load, i))
             load->moments[load->moment_count++] = i;
     }
-    mp_sort(load->moments, count, scratch, begins_before, deps);
+    mp_sort(load->moments, count, scratch, iterations_begins_before, deps);
     free(scratch);
     sum_moments(load);
     return MP_OK;

@@ -1,4 +1,6 @@
-/* The times and counts of every iteration: a sweep over device work in order of begin. */
+/* The times and counts of every iteration: a sweep over device work in order of begin. In between
+ * nothing runs, for a cause that is found first.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,13 +215,6 @@ struct window {
     uint64_t *values;
 };
 
-static bool begins_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct deps *deps = context;
-
-    return deps->activities[a].begin < deps->activities[b].begin;
-}
-
 static enum mp_status sweep_init(struct sweep *sweep)
 {
     const struct deps *deps = sweep->deps;
@@ -233,7 +228,7 @@ static enum mp_status sweep_init(struct sweep *sweep)
     }
     for (uint32_t i = 0; i < count; i++)
         sweep->order[i] = deps->host_count + i;
-    mp_sort(sweep->order, count, scratch, begins_before, deps);
+    mp_sort(sweep->order, count, scratch, iterations_begins_before, deps);
     sweep->count = count;
     free(scratch);
     return idle_init(&sweep->idle, deps, sweep->iterations);

@@ -1,5 +1,5 @@
-/* Prints how iterations were found and the statistics of each quantity. Quantities that are parts
- * of others are indented below them.
+/* Prints how iterations were found, or what else repeats, and the statistics of each quantity.
+ * Quantities that are parts of others are indented below them.
  */
 #include "reports/iterations/print.h"
 
@@ -364,11 +364,6 @@ void print_iterations_headline(const struct report_out *out, const struct iterat
                                  report->summary->statistics[ITERATION_LATENCY].p50, text));
 }
 
-static bool is_of_threads(const struct iterations *found)
-{
-    return found->threads > 1 || found->way == ITERATIONS_REQUESTS;
-}
-
 /* "1600 requests in 8 threads, 4.52 at once, at most 8" */
 static void print_count(FILE *out, const struct iterations_report *report)
 {
@@ -376,7 +371,7 @@ static void print_count(FILE *out, const struct iterations_report *report)
 
     fprintf(out, "%s %s%s", mp_count(found->count).text, unit_of(found),
             found->count == 1 ? "" : "s");
-    if (is_of_threads(found))
+    if (found->threads > 1 || found->way == ITERATIONS_REQUESTS)
         fprintf(out, " in %s thread%s, %s at once, at most %s", mp_count(found->threads).text,
                 found->threads == 1 ? "" : "s", mp_rounded(report->summary->at_once).text,
                 mp_count(report->summary->max_at_once).text);

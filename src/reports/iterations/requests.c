@@ -22,17 +22,11 @@ static void say_none(struct iterations_finder *finder)
     snprintf(finder->none, sizeof finder->none, "no thread waits twice");
 }
 
-static bool is_wanted(const struct iterations_finder *finder,
-                      const struct iterations_segment *segment)
-{
-    return !finder->only || range_has_call(finder->only, segment->begin);
-}
-
 static bool next_wanted(const struct iterations_finder *finder,
                         struct iterations_segments *segments, struct iterations_segment *segment)
 {
     while (iterations_segments_next(segments, segment)) {
-        if (is_wanted(finder, segment))
+        if (!finder->only || range_has_call(finder->only, segment->begin))
             return true;
     }
     return false;

@@ -1,4 +1,6 @@
-/* Statistics over iterations, and which of them stand out. */
+/* Statistics over iterations, and which of them stand out; thread by thread; and iterations as
+ * windows of the event graph.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
-/* From traces to one graph: each trace is read alone, then all are joined and bound anew. Then the
- * windows of a job: its capture ranges, each from the first rank's begin to the last one's end, and
- * iterations of one rank.
+/* From traces to the parts of one graph: each trace is read alone, and its kernels of NCCL are
+ * found among the sides of instances. merge.c joins the parts. Then the windows of a job: its
+ * capture ranges, each from the first rank's begin to the last one's end, and iterations of one
+ * rank.
  */
 #include "reports/job/job.h"
 

@@ -302,12 +302,6 @@ static uint64_t arrival_of(const struct job *job, size_t side)
     return arrival == DEPS_NONE ? UINT64_MAX : job->deps.activities[arrival].end;
 }
 
-/* Whether lateness to an instance is of interest: a receive cannot come together with its send. */
-static bool is_meeting(const struct ranks_instance *instance)
-{
-    return instance->from == RANKS_NONE;
-}
-
 size_t job_first_side(const struct job *job, size_t instance)
 {
     const struct ranks_instance *of = &job->ranks->instances[instance];
@@ -332,7 +326,7 @@ uint64_t job_lateness(const struct job *job, size_t instance, size_t first, uint
     uint64_t own = arrival_of(job, of->first_side + side), earliest = arrival_of(job, first);
     uint32_t rank = job->ranks->sides[of->first_side + side].rank;
 
-    if (!is_meeting(of) || own == UINT64_MAX || own <= earliest)
+    if (of->from != RANKS_NONE || own == UINT64_MAX || own <= earliest)
         return 0;
     return ranks_is_awaited(of, rank) ? own - earliest : 0;
 }

@@ -1,5 +1,6 @@
 /* Memory that is allocated and freed again in each iteration, by the place in the program. It
- * replays the events once, and counts pairs of which both ends lie in one iteration.
+ * replays the events once, and counts pairs of which both ends lie in one iteration. The sources,
+ * by which places are grouped, come first.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Joins the calls of NCCL with their kernels: by the launch's correlation id, or, of captured
- * calls, by the nodes of graphs that carry them, once for each replay. Where no communicator
- * is known, kernels are operations by their order.
+/* What names of NCCL say. Joins the calls of NCCL with their kernels: by the launch's correlation
+ * id, or, of captured calls, by the nodes of graphs that carry them, once for each replay. Where no
+ * communicator is known, kernels are operations by their order.
  */
 #include <inttypes.h>
 #include <stdio.h>
