@@ -48,14 +48,6 @@ static struct report_cell percent_cell(const void *at, struct report_table *tabl
     return cell;
 }
 
-static struct report_cell score_cell(const void *at, struct report_table *table)
-{
-    const struct iterations_candidate *candidate = at;
-
-    (void)table;
-    return report_real_if(candidate->score > 0, 100 * candidate->score);
-}
-
 static struct report_cell chosen_cell(const void *at, struct report_table *table)
 {
     const struct iterations *found = ((const struct iterations_report *)table->of)->iterations;
@@ -70,7 +62,7 @@ static const struct report_column candidate_columns[] = {
     COLUMN("Threads", "threads", COUNT, 7, OF(threads)),
     COLUMN("Coverage", "coverage_percent", PERCENT, 8, OF(coverage), .cell = percent_cell),
     COLUMN("Regular", "regularity_percent", PERCENT, 8, OF(regularity), .cell = percent_cell),
-    COLUMN("Score", "score_percent", PERCENT, 8, .cell = score_cell),
+    COLUMN("Score", "score_percent", PERCENT, 8, OF(score), UNLESS_ZERO, .cell = percent_cell),
     COLUMN("Chosen", "chosen", BOOL, 6, .cell = chosen_cell),
 };
 
