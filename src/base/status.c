@@ -60,3 +60,8 @@ const char *mp_status_name(enum mp_status status)
     }
     return "unknown";
 }
+
+enum mp_status mp_error_from(struct mp_error *error, enum mp_status status, const char *what)
+{
+    return status ? mp_error_set(error, status, "%s: %s", what, mp_status_name(status)) : MP_OK;
+}

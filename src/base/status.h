@@ -13,6 +13,9 @@
 enum mp_status mp_error_set(struct mp_error *error, enum mp_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same with "WHAT: the status's name", unless `status` is MP_OK. Returns `status`. */
+enum mp_status mp_error_from(struct mp_error *error, enum mp_status status, const char *what);
+
 /* A short name for a status ("memory", "damaged"), static, never NULL. */
 const char *mp_status_name(enum mp_status status);
 

@@ -192,9 +192,7 @@ static enum mp_status join(struct job_page *page, const struct job_page_options 
     MP_TRY(job_windows(&job->job, options->range, &job->windows, error));
     status = find_iterations(page, options);
     job->ranks = matched_report(&page->matched);
-    return status
-               ? mp_error_set(error, status, "cannot analyse the job: %s", mp_status_name(status))
-               : MP_OK;
+    return mp_error_from(error, status, "cannot analyse the job");
 }
 
 bool job_page_open(struct job_page *page, const struct job_page_options *options, int count,

@@ -127,7 +127,7 @@ static enum mp_status process(void *state, const struct export_process *process,
         MP_TRY(nsys_load_payloads(nsys, error));
         return put_samples(nsys, error);
     }
-    return status ? mp_error_set(error, status, "cannot write: %s", mp_status_name(status)) : MP_OK;
+    return mp_error_from(error, status, "cannot write");
 }
 
 static enum mp_status row(void *state, const struct export_row *row)

@@ -69,9 +69,7 @@ static enum mp_status note_latest(struct export_rows *rows)
 
 static enum mp_status say_memory(enum mp_status status, struct mp_error *error)
 {
-    return status
-               ? mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status))
-               : MP_OK;
+    return mp_error_from(error, status, "cannot analyse the trace");
 }
 
 static enum mp_status analyse(struct export_rows *rows, struct mp_error *error)

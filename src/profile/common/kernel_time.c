@@ -318,9 +318,7 @@ enum mp_status kernel_time_expect(struct kernel_time_pass *pass, struct mp_trace
     MP_TRY(mp_cursor_open(trace, &cursor, error));
     status = read_headers(pass, cursor);
     mp_cursor_close(cursor);
-    if (status)
-        mp_error_set(error, status, "cannot read the chunks: %s", mp_status_name(status));
-    return status;
+    return mp_error_from(error, status, "cannot read the chunks");
 }
 
 enum mp_status kernel_time_end(struct kernel_time_pass *pass)

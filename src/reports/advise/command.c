@@ -102,8 +102,7 @@ static enum mp_status advise_job(struct reporting *reporting, struct job *job,
     MP_TRY(matched_iterations(&reporting->matched, job, &reporting->options.iterations, iterations,
                               error));
     status = job_advise(job, iterations, &advice);
-    if (status != MP_OK)
-        return mp_error_set(error, status, "cannot analyse the job: %s", mp_status_name(status));
+    MP_TRY(mp_error_from(error, status, "cannot analyse the job"));
     report.iterations = iterations->count;
     report.rank = job->deps.ranks[0];
     print_job_advise(&reporting->out, &report);

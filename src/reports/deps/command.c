@@ -149,8 +149,7 @@ static enum mp_status find_iterations(struct work *work, struct mp_error *error)
     MP_TRY(iterations_find(work->deps, work->trace, work->by, &found, error));
     status = iterations_windows(work->deps, &found, &work->windows);
     iterations_free(&found);
-    return status ? mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot analyse it");
 }
 
 /* Of the iterations only that of --iteration. */
@@ -394,8 +393,7 @@ static enum mp_status run(struct work *work, const struct report_out *out, struc
         status = analyse(work);
     if (status == MP_OK)
         status = print_deps(out, &work->report);
-    return status ? mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot analyse it");
 }
 
 struct reporting {

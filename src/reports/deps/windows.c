@@ -249,8 +249,7 @@ enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
     enum mp_status status = ranges_count(&deps->profile->ranges) ? all_ranges(deps, windows)
                                                                  : whole_trace(deps, windows);
 
-    if (status)
-        return mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
+    MP_TRY(mp_error_from(error, status, "cannot analyse the trace"));
     note_recorded(windows);
     if (!range)
         return MP_OK;

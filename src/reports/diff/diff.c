@@ -493,9 +493,7 @@ static enum mp_status read_and_compare(struct building *building)
         building->next++;
     }
     status = diff_compare(building->diff);
-    if (status)
-        mp_error_set(building->error, status, "cannot compare them: %s", mp_status_name(status));
-    return status;
+    return mp_error_from(building->error, status, "cannot compare them");
 }
 
 enum mp_status diff_build(const char *const *a, size_t a_count, const char *const *b,

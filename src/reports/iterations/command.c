@@ -170,9 +170,7 @@ static enum mp_status study_job(struct reporting *reporting, struct job_work *wo
     status = use_each(work);
     if (status == MP_OK)
         status = print_job(reporting, work);
-    return status
-               ? mp_error_set(error, status, "cannot analyse the job: %s", mp_status_name(status))
-               : MP_OK;
+    return mp_error_from(error, status, "cannot analyse the job");
 }
 
 /* All ranks together, before each of them. */

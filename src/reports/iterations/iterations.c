@@ -244,9 +244,7 @@ enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
     *study = (struct iterations_study){.measures = NULL};
     MP_TRY(iterations_find(deps, trace, options, &study->iterations, error));
     status = iterations_study_of(deps, study);
-    if (status)
-        mp_error_set(error, status, "cannot measure iterations: %s", mp_status_name(status));
-    return status;
+    return mp_error_from(error, status, "cannot measure iterations");
 }
 
 void iterations_study_free(struct iterations_study *study)

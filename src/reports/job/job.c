@@ -267,8 +267,7 @@ static enum mp_status add_part(struct job *job, struct job_part *part, struct mp
         status = add_ranges(job, part, error);
     if (status == MP_OK)
         status = place_part(job, part);
-    if (status != MP_OK)
-        return mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
+    MP_TRY(mp_error_from(error, status, "cannot analyse the trace"));
     job->parts[job->part_count++] = *part;
     return MP_OK;
 }

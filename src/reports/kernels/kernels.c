@@ -455,8 +455,7 @@ static enum mp_status kernels_finish(struct pass *pass, struct mp_error *error)
 
     if (!status)
         status = kernel_time_end(&pass->time);
-    if (status)
-        return mp_error_set(error, status, "cannot sum the kernels up: %s", mp_status_name(status));
+    MP_TRY(mp_error_from(error, status, "cannot sum the kernels up"));
     kernels->device_count = count_devices(kernels);
     kernels->time = pass->time.sums;
     kernels->time.known &= !quality_gap(quality);

@@ -139,9 +139,7 @@ static enum mp_status read_ranges(struct layers_pass *pass, struct mp_error *err
         layer_open_free(&pass->open); /* what it knows is in the calls now */
         status = nvtx_calls_sort(&pass->calls);
     }
-    return status ? mp_error_set(error, status, "cannot read the NVTX ranges: %s",
-                                 mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot read the NVTX ranges");
 }
 
 /* ---- Which way, and what is missing ---- */
@@ -230,9 +228,7 @@ static enum mp_status build_layers(struct layers_pass *pass, struct mp_error *er
     status = layers_make_rows(pass);
     if (!status)
         status = layers_make_groups(pass->result);
-    return status
-               ? mp_error_set(error, status, "cannot add up the layers: %s", mp_status_name(status))
-               : MP_OK;
+    return mp_error_from(error, status, "cannot add up the layers");
 }
 
 static enum mp_status run_passes(struct layers_pass *pass, struct mp_error *error)

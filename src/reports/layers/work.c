@@ -435,6 +435,5 @@ enum mp_status layers_read_work(struct layers_pass *pass, struct mp_error *error
     merge_close(merge);
     if (status == MP_END)
         status = add_captured_instances(pass);
-    return status ? mp_error_set(error, status, "cannot read the work: %s", mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot read the work");
 }

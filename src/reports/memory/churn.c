@@ -362,10 +362,7 @@ static enum mp_status churn_run(struct pass *pass, size_t top, struct mp_error *
     if (!status && pass->iteration_of)
         status = add_statistics(pass);
     order_sources(pass->memory, top);
-    if (status)
-        return mp_error_set(error, status, "cannot add up the allocations: %s",
-                            mp_status_name(status));
-    return MP_OK;
+    return mp_error_from(error, status, "cannot add up the allocations");
 }
 
 enum mp_status memory_add_churn(struct memory *memory, struct mp_trace *trace,

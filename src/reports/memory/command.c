@@ -85,9 +85,7 @@ static enum mp_status print_one(const struct reporting *reporting, const struct 
         return MP_OK;
     }
     status = print_memory_timeline(&reporting->out, trace, memory, range, reporting->points);
-    return status ? mp_error_set(error, status, "cannot add up the allocations: %s",
-                                 mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot add up the allocations");
 }
 
 static enum mp_status build(const struct reporting *reporting, struct mp_trace *trace,

@@ -399,9 +399,7 @@ enum mp_status memory_events_load(struct memory_events *events, struct mp_trace 
     nvtx_open_free(&sweep.open);
     dense_free(&sweep.callers);
     mp_map_free(&sweep.callings);
-    return status ? mp_error_set(error, status, "cannot read the allocations: %s",
-                                 mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot read the allocations");
 }
 
 void memory_events_free(struct memory_events *events)

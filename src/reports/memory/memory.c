@@ -380,9 +380,7 @@ static enum mp_status analyse(struct memory *memory, struct mp_trace *trace,
     if (!status)
         status = add_peaks(&counting, options->top);
     free(counting.device_of);
-    if (status)
-        return mp_error_set(error, status, "cannot add up the allocations: %s",
-                            mp_status_name(status));
+    MP_TRY(mp_error_from(error, status, "cannot add up the allocations"));
     return memory_add_churn(memory, trace, options, range, error);
 }
 

@@ -117,9 +117,7 @@ static enum mp_status print_trace(void *context, struct mp_trace *trace, bool *w
     status = print_result(&reporting->out, trace, &result);
     *whole = quality_is_whole(&result.quality);
     metrics_free(&result);
-    return status
-               ? mp_error_set(error, status, "cannot print the metrics: %s", mp_status_name(status))
-               : MP_OK;
+    return mp_error_from(error, status, "cannot print the metrics");
 }
 
 static int report_metrics(struct metrics_values *values, int count, char **paths)

@@ -285,8 +285,7 @@ static enum mp_status read_calls_and_work(struct pass *pass, struct mp_error *er
     pass->result->no_calls = true;
     MP_TRY(read_group(pass, SUMMARY_API, error));
     status = nvtx_calls_sort(&pass->calls);
-    if (status)
-        return mp_error_set(error, status, "cannot sort the calls: %s", mp_status_name(status));
+    MP_TRY(mp_error_from(error, status, "cannot sort the calls"));
     if (!pass->calls.count)
         return MP_OK;
     return read_group(pass, SUMMARY_GPU, error);
@@ -302,9 +301,7 @@ static enum mp_status result_add_up(struct pass *pass, struct mp_error *error)
     nvtx_sums_free(&pass->nodes);
     if (!status)
         status = fill_ranges(pass);
-    return status ? mp_error_set(error, status, "cannot add up the NVTX ranges: %s",
-                                 mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot add up the NVTX ranges");
 }
 
 static enum mp_status result_build(struct pass *pass, struct mp_error *error)

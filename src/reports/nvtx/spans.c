@@ -240,9 +240,7 @@ static enum mp_status spans_build(struct pass *pass, struct mp_error *error)
         last = range->end_time;
     finish_instances(pass, last);
     status = nvtx_lanes_build(pass->spans, pass->instances, pass->count);
-    return status ? mp_error_set(error, status, "cannot order the NVTX ranges: %s",
-                                 mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot order the NVTX ranges");
 }
 
 enum mp_status nvtx_spans_load(struct nvtx_spans *spans, const struct profile *profile,

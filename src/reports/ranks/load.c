@@ -268,8 +268,7 @@ enum mp_status matched_join(struct matched *matched, const struct deps_options *
     }
     if (status == MP_OK)
         status = job_link(job);
-    return status ? mp_error_set(error, status, "cannot join the ranks: %s", mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot join the ranks");
 }
 
 struct mp_trace *matched_open_process(struct matched *matched, const struct job *job,

@@ -173,9 +173,7 @@ enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study
         return MP_OK;
     status = recording_cost_find(&trace_study->deps, trace, &trace_study->study,
                                  &trace_study->baseline, &trace_study->recording_cost);
-    return status ? mp_error_set(error, status, "cannot estimate what recording costs: %s",
-                                 mp_status_name(status))
-                  : MP_OK;
+    return mp_error_from(error, status, "cannot estimate what recording costs");
 }
 
 void trace_study_free(struct trace_study *trace_study)

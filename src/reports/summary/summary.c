@@ -351,9 +351,7 @@ static enum mp_status build_groups(struct pass *pass, struct mp_error *error)
         status = build_devices(pass);
     if (!status && pass->wants_kernels)
         status = kernel_time_end(&pass->kernels);
-    if (status)
-        return mp_error_set(error, status, "cannot summarise the trace: %s",
-                            mp_status_name(status));
+    MP_TRY(mp_error_from(error, status, "cannot summarise the trace"));
     if (pass->wants_kernels)
         pass->summary->kernels = pass->kernels.sums;
     pass->summary->kernels.known &= !quality_gap(quality);
