@@ -40,6 +40,10 @@ __attribute__((warn_unused_result)) static inline bool mp_size_with_array(size_t
  * `count` of them; the array may move. MP_ERR_MEMORY leaves it unchanged. */
 enum mp_status mp_reserve(void **items, size_t count, size_t *capacity, size_t item_bytes);
 
+/* The same for one more item of `items`, a pointer to what it holds. */
+#define MP_RESERVE(items, count, capacity)                                                         \
+    mp_reserve((void **)&(items), (count), &(capacity), sizeof *(items))
+
 /* Doubles the array of `*capacity` items to which `items`, a pointer to a pointer, leads (from
  * malloc, or NULL), from 16 items on. The new ones are zero. False without memory: then nothing has
  * changed. */

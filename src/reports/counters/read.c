@@ -26,8 +26,7 @@ static enum mp_status find_set(struct counters_pass *pass, uint64_t device, enum
             set->width < COUNTERS_MAX_A_SET)
             return MP_OK;
     }
-    MP_TRY(
-        mp_reserve((void **)&pass->sets, pass->set_count, &pass->set_capacity, sizeof *pass->sets));
+    MP_TRY(MP_RESERVE(pass->sets, pass->set_count, pass->set_capacity));
     pass->sets[pass->set_count++] =
         (struct sample_set){.device = device, .by = by, .earliest = UINT64_MAX};
     return MP_OK;
@@ -58,8 +57,7 @@ static enum mp_status take_counter(void *context, const struct mp_batch *batch, 
     if (!counter.name)
         result->quality.undefined++;
     memcpy(&counter.step, &step, sizeof step);
-    MP_TRY(mp_reserve((void **)&result->counters, result->counter_count, &pass->counter_capacity,
-                      sizeof *result->counters));
+    MP_TRY(MP_RESERVE(result->counters, result->counter_count, pass->counter_capacity));
     MP_TRY(find_set(pass, counter.device, counter.by, &at));
     set = &pass->sets[at];
     MP_TRY(mp_map_put(&pass->places, counters.id[row], (uint32_t)(at << 8 | set->width)));
@@ -74,9 +72,8 @@ static enum mp_status take_counter(void *context, const struct mp_batch *batch, 
 
 static enum mp_status begin_sample(struct sample_set *set, uint64_t end, uint64_t length)
 {
-    MP_TRY(mp_reserve((void **)&set->ends, set->count, &set->end_capacity, sizeof *set->ends));
-    MP_TRY(mp_reserve((void **)&set->lengths, set->count, &set->length_capacity,
-                      sizeof *set->lengths));
+    MP_TRY(MP_RESERVE(set->ends, set->count, set->end_capacity));
+    MP_TRY(MP_RESERVE(set->lengths, set->count, set->length_capacity));
     if ((set->count + 1) * set->width > set->value_capacity) {
         size_t capacity = 2 * set->value_capacity + 64 * set->width;
         uint16_t *grown = reallocarray(set->values, capacity, sizeof *grown);
@@ -149,8 +146,7 @@ enum mp_status counters_group(struct counters_pass *pass, uint64_t key, const ch
     *group = mp_map_get(&pass->by_name, key);
     if (*group != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->names, pass->name_count, &pass->name_capacity,
-                      sizeof *pass->names));
+    MP_TRY(MP_RESERVE(pass->names, pass->name_count, pass->name_capacity));
     *group = (uint32_t)pass->name_count;
     MP_TRY(mp_map_put(&pass->by_name, key, *group));
     pass->names[pass->name_count++] = name;
@@ -162,8 +158,7 @@ enum mp_status counters_add_work(struct counters_pass *pass, uint32_t device, ui
 {
     if (!start || !duration || start > INT64_MAX || duration > INT64_MAX - start)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->spans, pass->span_count, &pass->span_capacity,
-                      sizeof *pass->spans));
+    MP_TRY(MP_RESERVE(pass->spans, pass->span_count, pass->span_capacity));
     pass->spans[pass->span_count++] = (struct work_span){
         .start = start,
         .end = start + duration,

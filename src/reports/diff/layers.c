@@ -161,8 +161,7 @@ static enum mp_status reach_nodes(struct pass *pass, const struct layer_tree *tr
         uint32_t node = (uint32_t)pass->layer_count;
         struct path_node layer = {.hash = 0};
 
-        MP_TRY(mp_reserve((void **)&pass->layers, pass->layer_count, &pass->layer_capacity,
-                          sizeof layer));
+        MP_TRY(MP_RESERVE(pass->layers, pass->layer_count, pass->layer_capacity));
         if (node) {
             layer.parent = tree->nodes[node].parent;
             layer.hash = hash_path(tree, node, pass->layers[layer.parent].hash);

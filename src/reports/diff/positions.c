@@ -110,8 +110,7 @@ static enum mp_status end_change(struct diff_positions *positions, struct diff_s
 
     if (!removed && !added)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&positions->changes, positions->change_count, capacity,
-                      sizeof *change));
+    MP_TRY(MP_RESERVE(positions->changes, positions->change_count, *capacity));
     change->first = positions->count;
     change->count = removed > added ? removed : added;
     for (uint32_t i = 0; i < change->count; i++)

@@ -172,8 +172,7 @@ enum mp_status diff_cells_add(struct diff_cells *cells, uint32_t item, uint64_t 
 
     MP_TRY(reach(cells, item));
     if (!cells->open[item]) {
-        MP_TRY(mp_reserve((void **)&cells->cells, cells->count, &cells->capacity,
-                          sizeof *cells->cells));
+        MP_TRY(MP_RESERVE(cells->cells, cells->count, cells->capacity));
         cells->cells[cells->count++] = (struct diff_cell){.item = item};
         cells->open[item] = (uint32_t)(cells->count - cells->first);
     }
@@ -413,7 +412,7 @@ static enum mp_status take_sequence(struct diff_side *side, struct naming *namin
     struct diff_sequences *all = &side->sequences;
     const struct iterations_summary *summary = naming->reading->summary;
 
-    MP_TRY(mp_reserve((void **)&all->items, all->count, &all->capacity, sizeof *all->items));
+    MP_TRY(MP_RESERVE(all->items, all->count, all->capacity));
     all->items[all->count] = (struct diff_sequence){
         .p50 = summary->statistics[ITERATION_LATENCY].p50,
         .begin = naming->reading->iterations->items[summary->median].begin,
@@ -468,8 +467,7 @@ static enum mp_status take_latencies(struct diff_side *side, const struct diff_r
     for (size_t i = 0; i < reading->iterations->count; i++) {
         uint64_t latency = reading->measures[i].values[ITERATION_LATENCY];
 
-        MP_TRY(mp_reserve((void **)&side->latencies, side->iterations, &side->latency_capacity,
-                          sizeof *side->latencies));
+        MP_TRY(MP_RESERVE(side->latencies, side->iterations, side->latency_capacity));
         side->latencies[side->iterations++] = latency < SHIFT_MAX ? latency : SHIFT_MAX;
     }
     return MP_OK;
@@ -507,8 +505,7 @@ static enum mp_status note_run(struct diff_side *side, const struct diff_reading
     const struct deps *deps = reading->deps;
     struct diff_run *run;
 
-    MP_TRY(
-        mp_reserve((void **)&side->runs, side->run_count, &side->run_capacity, sizeof *side->runs));
+    MP_TRY(MP_RESERVE(side->runs, side->run_count, side->run_capacity));
     run = &side->runs[side->run_count++];
     *run = (struct diff_run){
         .path = path,

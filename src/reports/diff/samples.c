@@ -29,8 +29,7 @@ enum mp_status diff_samples_item(struct diff_samples *samples, const char *name,
     if (!*item)
         return MP_ERR_MEMORY;
     while (samples->sum_count < samples->names.count) {
-        MP_TRY(mp_reserve((void **)&samples->sums, samples->sum_count, &samples->sum_capacity,
-                          sizeof *samples->sums));
+        MP_TRY(MP_RESERVE(samples->sums, samples->sum_count, samples->sum_capacity));
         samples->sums[samples->sum_count++] = (struct diff_sum){.calls = 0};
     }
     return MP_OK;
@@ -82,8 +81,7 @@ static enum mp_status samples_keep(struct diff_samples *samples, uint32_t item,
 
         if (!value)
             continue;
-        MP_TRY(mp_reserve((void **)&samples->cells, samples->cell_count, &samples->cell_capacity,
-                          sizeof *samples->cells));
+        MP_TRY(MP_RESERVE(samples->cells, samples->cell_count, samples->cell_capacity));
         samples->cells[samples->cell_count++] =
             (struct diff_cell){.value = value < SHIFT_MAX ? value : SHIFT_MAX, .item = item};
     }

@@ -388,8 +388,7 @@ enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, 
         range != finder->range)
         finder->thread_first = result->count;
     finder->range = range;
-    MP_TRY(mp_reserve((void **)&result->items, result->count, &finder->capacity,
-                      sizeof *result->items));
+    MP_TRY(MP_RESERVE(result->items, result->count, finder->capacity));
     result->items[result->count++] = (struct iteration){
         .begin = begin, .host_end = host_end > begin ? host_end : begin, .thread = thread};
     return MP_OK;

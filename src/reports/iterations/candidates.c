@@ -287,8 +287,7 @@ static enum mp_status list(struct iterations_finder *finder, struct iterations_c
     struct iterations *result = finder->result;
     size_t at;
 
-    MP_TRY(mp_reserve((void **)&result->candidates, result->candidate_count,
-                      &finder->candidate_capacity, sizeof *result->candidates));
+    MP_TRY(MP_RESERVE(result->candidates, result->candidate_count, finder->candidate_capacity));
     for (at = result->candidate_count; at && is_better(&candidate, &result->candidates[at - 1]);
          at--)
         ;

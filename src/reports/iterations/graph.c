@@ -58,8 +58,7 @@ static enum mp_status reach_graph(struct pass *pass, uint64_t id, uint32_t *inde
     *index = mp_map_get(&pass->by_id, id);
     if (*index != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->graphs, pass->graph_count, &pass->graph_capacity,
-                      sizeof *pass->graphs));
+    MP_TRY(MP_RESERVE(pass->graphs, pass->graph_count, pass->graph_capacity));
     *index = (uint32_t)pass->graph_count;
     pass->graphs[pass->graph_count++] = (struct graph){.id = id};
     return mp_map_put(&pass->by_id, id, *index);
@@ -81,8 +80,7 @@ static enum mp_status see(struct pass *pass, uint64_t id, uint64_t start, uint64
     pass->graphs[graph].kernels += is_kernel;
     if (last && last->correlation == correlation && last->graph == graph)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->seen, pass->seen_count, &pass->seen_capacity,
-                      sizeof *pass->seen));
+    MP_TRY(MP_RESERVE(pass->seen, pass->seen_count, pass->seen_capacity));
     pass->seen[pass->seen_count++] = (struct seen){correlation, graph};
     return MP_OK;
 }

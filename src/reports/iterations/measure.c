@@ -297,8 +297,7 @@ static enum mp_status measure_advance(struct sweep *sweep, uint64_t begin)
          sweep->next++) {
         if (activities[sweep->order[sweep->next]].end <= begin)
             continue;
-        MP_TRY(mp_reserve((void **)&sweep->active, sweep->active_count, &sweep->active_capacity,
-                          sizeof *sweep->active));
+        MP_TRY(MP_RESERVE(sweep->active, sweep->active_count, sweep->active_capacity));
         sweep->active[sweep->active_count++] = sweep->order[sweep->next];
     }
     for (size_t i = 0; i < sweep->active_count; i++) {

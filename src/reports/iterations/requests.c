@@ -170,8 +170,7 @@ static enum mp_status list_waits(const struct iterations_finder *finder, uint32_
     struct iterations_segment segment;
 
     while (next_wanted(finder, &segments, &segment)) {
-        MP_TRY(mp_reserve((void **)&waits->items, waits->count, &waits->capacity,
-                          sizeof *waits->items));
+        MP_TRY(MP_RESERVE(waits->items, waits->count, waits->capacity));
         waits->items[waits->count++] = segment;
     }
     return MP_OK;

@@ -126,8 +126,7 @@ enum mp_status iterations_find_period(struct iterations_series *series, unsigned
 
 static enum mp_status add_start(struct iterations_series *series, uint32_t at)
 {
-    MP_TRY(mp_reserve((void **)&series->starts, series->start_count, &series->start_capacity,
-                      sizeof *series->starts));
+    MP_TRY(MP_RESERVE(series->starts, series->start_count, series->start_capacity));
     series->starts[series->start_count++] = at;
     return MP_OK;
 }

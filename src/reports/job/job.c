@@ -249,8 +249,7 @@ static enum mp_status add_ranges(struct job *job, struct job_part *part, struct 
         window.host_end = job_moment(job, part->process, window.host_end);
         window.thread = (uint32_t)job->part_count;
         window.range = NULL;
-        status =
-            mp_reserve((void **)&job->ranges.items, job->ranges.count, &capacity, sizeof window);
+        status = MP_RESERVE(job->ranges.items, job->ranges.count, capacity);
         if (!status)
             job->ranges.items[job->ranges.count++] = window;
     }
@@ -260,8 +259,7 @@ static enum mp_status add_ranges(struct job *job, struct job_part *part, struct 
 
 static enum mp_status add_part(struct job *job, struct job_part *part, struct mp_error *error)
 {
-    enum mp_status status =
-        mp_reserve((void **)&job->parts, job->part_count, &job->part_capacity, sizeof *part);
+    enum mp_status status = MP_RESERVE(job->parts, job->part_count, job->part_capacity);
 
     if (status == MP_OK)
         status = add_ranges(job, part, error);

@@ -62,8 +62,7 @@ static enum mp_status add_step(struct walk *walk, uint32_t *less, uint64_t ns, u
     }
     if (!left)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&cuts->steps, cuts->step_count, &cuts->step_capacity,
-                      sizeof *cuts->steps));
+    MP_TRY(MP_RESERVE(cuts->steps, cuts->step_count, cuts->step_capacity));
     cuts->steps[cuts->step_count++] = (struct job_step){
         left, less, activity, deps->lanes[deps->activities[index].lane].process, (uint8_t)part};
     return MP_OK;

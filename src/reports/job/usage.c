@@ -65,8 +65,7 @@ static enum mp_status add_use(struct sweep *sweep, const struct deps_window *win
     if (begin >= end)
         return MP_OK;
     for (int i = 0; i < 2; i++) {
-        MP_TRY(mp_reserve((void **)&sweep->edges, sweep->count, &sweep->capacity,
-                          sizeof *sweep->edges));
+        MP_TRY(MP_RESERVE(sweep->edges, sweep->count, sweep->capacity));
         sweep->edges[sweep->count++] = (struct edge){i ? end : begin, i ? -1 : 1, (uint8_t)use};
     }
     return MP_OK;

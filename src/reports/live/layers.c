@@ -95,8 +95,7 @@ static enum mp_status reach_history(struct live *live, uint64_t thread,
         if (live->history_count == MAX_HISTORIES ||
             live->history_items + FIRST_HISTORY > ALL_HISTORY)
             return MP_OK;
-        MP_TRY(mp_reserve((void **)&live->histories, live->history_count, &live->history_capacity,
-                          sizeof *live->histories));
+        MP_TRY(MP_RESERVE(live->histories, live->history_count, live->history_capacity));
         index = (uint32_t)live->history_count;
         MP_TRY(mp_map_put(&live->history_of, thread, index));
         live->histories[live->history_count++] = (struct live_history){.items = NULL};
@@ -151,8 +150,7 @@ static enum mp_status reach_layer(struct live *live, uint64_t domain, uint64_t n
     *layer = mp_map_get(&layers->known, key_of(domain, name));
     if (*layer != MP_MAP_ABSENT || layers->count == LIVE_MAX_NAMES)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&layers->items, layers->count, &layers->capacity,
-                      sizeof *layers->items));
+    MP_TRY(MP_RESERVE(layers->items, layers->count, layers->capacity));
     *layer = (uint32_t)layers->count;
     layers->items[layers->count++] = (struct live_sum){.domain = domain, .name = name};
     return mp_map_put(&layers->known, key_of(domain, name), *layer);

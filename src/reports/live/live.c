@@ -219,8 +219,7 @@ static enum mp_status add_kernel(struct live *live, uint64_t shape, uint64_t ns)
     if (index == MP_MAP_ABSENT) {
         if (sums->count == LIVE_MAX_NAMES)
             return MP_OK;
-        MP_TRY(
-            mp_reserve((void **)&sums->items, sums->count, &sums->capacity, sizeof *sums->items));
+        MP_TRY(MP_RESERVE(sums->items, sums->count, sums->capacity));
         index = (uint32_t)sums->count;
         MP_TRY(mp_map_put(&sums->known, name, index));
         sums->items[sums->count++] = (struct live_sum){.name = name, .shape = shape};

@@ -29,8 +29,7 @@ static enum mp_status reach_row(struct allocations_counting *counting,
     }
     if (counting->row_count == MAX_ROWS)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&counting->rows, counting->row_count, &counting->row_capacity,
-                      sizeof *row));
+    MP_TRY(MP_RESERVE(counting->rows, counting->row_count, counting->row_capacity));
     *index = (uint32_t)counting->row_count++;
     row = &counting->rows[*index];
     *row = (struct allocations_row){.kind = place->kind,

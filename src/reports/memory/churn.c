@@ -95,8 +95,7 @@ static enum mp_status group_sites(struct pass *pass)
         if (!id)
             status = MP_ERR_MEMORY;
         else if (id > memory->source_count)
-            status = mp_reserve((void **)&memory->sources, memory->source_count,
-                                &pass->source_capacity, sizeof *memory->sources);
+            status = MP_RESERVE(memory->sources, memory->source_count, pass->source_capacity);
         if (!status && id > memory->source_count)
             memory->sources[memory->source_count++] =
                 (struct memory_churn){.source = memory_source_of(memory, site)};

@@ -156,8 +156,7 @@ static enum mp_status reach_place(struct memory_events *events, const struct mem
     *index = id - 1;
     if (*index < events->place_count)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&events->places, events->place_count, &events->place_capacity,
-                      sizeof *place));
+    MP_TRY(MP_RESERVE(events->places, events->place_count, events->place_capacity));
     events->places[events->place_count++] = *place;
     return MP_OK;
 }
@@ -177,8 +176,7 @@ static enum mp_status reach_site(struct memory_events *events, const struct memo
     *index = id - 1;
     if (*index < events->site_count)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&events->sites, events->site_count, &events->site_capacity,
-                      sizeof *site));
+    MP_TRY(MP_RESERVE(events->sites, events->site_count, events->site_capacity));
     events->sites[events->site_count++] = *site;
     return MP_OK;
 }
@@ -194,8 +192,7 @@ static enum mp_status reach_pool(struct memory_events *events, uint64_t address,
         return MP_OK;
     if (events->pool_count >= MEMORY_NO_POOL)
         return MP_ERR_LIMIT;
-    MP_TRY(mp_reserve((void **)&events->pools, events->pool_count, &events->pool_capacity,
-                      sizeof *events->pools));
+    MP_TRY(MP_RESERVE(events->pools, events->pool_count, events->pool_capacity));
     *index = (uint32_t)events->pool_count;
     MP_TRY(mp_map_put(&events->pool_index, address, *index));
     events->pools[events->pool_count++] = (struct memory_pool){.address = address};
@@ -311,7 +308,7 @@ static enum mp_status take_memory(struct sweep *sweep, const struct merge_row *f
     if (events->count >= MEMORY_MAX)
         return MP_ERR_LIMIT;
     MP_TRY(find_site(sweep, from, &event));
-    MP_TRY(mp_reserve((void **)&events->items, events->count, &events->capacity, sizeof event));
+    MP_TRY(MP_RESERVE(events->items, events->count, events->capacity));
     events->items[events->count++] = event;
     return MP_OK;
 }

@@ -34,7 +34,7 @@ static enum mp_status take_kept(struct memory *memory, const struct memory_event
     if (!id)
         return MP_ERR_MEMORY;
     if (id > memory->kept_groups) {
-        MP_TRY(mp_reserve((void **)&memory->kept, memory->kept_groups, capacity, sizeof *kept));
+        MP_TRY(MP_RESERVE(memory->kept, memory->kept_groups, *capacity));
         memory->kept[memory->kept_groups++] =
             (struct memory_kept){.source = memory_source_of(memory, site), .size = event->bytes};
     }
@@ -88,7 +88,7 @@ static enum mp_status reach_device(struct memory *memory, uint64_t ordinal, size
         if (memory->devices[i].device == ordinal)
             return MP_OK;
     }
-    MP_TRY(mp_reserve((void **)&memory->devices, memory->device_count, capacity, sizeof *device));
+    MP_TRY(MP_RESERVE(memory->devices, memory->device_count, *capacity));
     device = &memory->devices[memory->device_count++];
     *device = (struct memory_device){.device = ordinal,
                                      .name = definitions_device(&memory->definitions, ordinal),

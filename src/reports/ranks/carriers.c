@@ -306,7 +306,7 @@ static enum mp_status join(const struct joining *joining, size_t call_index, siz
     MP_TRY(name_of(joining, call->protocol, &op.protocol));
     place_pair(&op, mp_intern_get(&ranks->names, op.function, NULL),
                ranks_small(call->peer, RANKS_NONE));
-    MP_TRY(mp_reserve((void **)&ranks->ops, ranks->op_count, &ranks->op_capacity, sizeof op));
+    MP_TRY(MP_RESERVE(ranks->ops, ranks->op_count, ranks->op_capacity));
     ranks->ops[ranks->op_count++] = op;
     return MP_OK;
 }
@@ -555,7 +555,7 @@ static enum mp_status append(struct ranks *ranks, const struct ranks_part *part,
     op.bytes = kernel->bytes;
     op.start = op.recorded = kernel->start;
     op.end = kernel->end;
-    MP_TRY(mp_reserve((void **)&ranks->ops, ranks->op_count, &ranks->op_capacity, sizeof op));
+    MP_TRY(MP_RESERVE(ranks->ops, ranks->op_count, ranks->op_capacity));
     ranks->ops[ranks->op_count++] = op;
     ranks->operations++;
     ranks->by_order++;

@@ -153,8 +153,7 @@ static void widen(struct extent *extent, const struct op *op, uint64_t base)
 static enum mp_status add_bound(struct bounds *bounds, const struct extent *ours,
                                 const struct extent *theirs)
 {
-    MP_TRY(mp_reserve((void **)&bounds->items, bounds->count, &bounds->capacity,
-                      sizeof *bounds->items));
+    MP_TRY(MP_RESERVE(bounds->items, bounds->count, bounds->capacity));
     bounds->items[bounds->count++] =
         (struct bound){.time = (double)theirs->last_begin,
                        .min = (double)(ours->last_begin - theirs->first_end),

@@ -185,8 +185,7 @@ static bool is_overlapping(const struct ranks *ranks, const struct op *ops, size
 static enum mp_status add_sides(struct ranks *ranks, const struct op *ops, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        MP_TRY(mp_reserve((void **)&ranks->sides, ranks->side_count, &ranks->side_capacity,
-                          sizeof *ranks->sides));
+        MP_TRY(MP_RESERVE(ranks->sides, ranks->side_count, ranks->side_capacity));
         ranks->sides[ranks->side_count++] = (struct ranks_side){.process = ops[i].process,
                                                                 .rank = ops[i].rank,
                                                                 .fused = ops[i].fused,
@@ -220,8 +219,7 @@ static enum mp_status add_instance(struct ranks *ranks, uint32_t communicator, c
     }
     MP_TRY(add_sides(ranks, ops, count));
     measure_sides(&instance, &ranks->sides[instance.first_side]);
-    MP_TRY(mp_reserve((void **)&ranks->instances, ranks->instance_count, &ranks->instance_capacity,
-                      sizeof instance));
+    MP_TRY(MP_RESERVE(ranks->instances, ranks->instance_count, ranks->instance_capacity));
     ranks->instances[ranks->instance_count++] = instance;
     return MP_OK;
 }
@@ -337,8 +335,7 @@ static struct ranks_group *group_of(struct summing *summing, const struct ranks_
 
     if (found != MP_MAP_ABSENT)
         return &ranks->groups[found];
-    if (mp_reserve((void **)&ranks->groups, ranks->group_count, &ranks->group_capacity,
-                   sizeof *ranks->groups) != MP_OK ||
+    if (MP_RESERVE(ranks->groups, ranks->group_count, ranks->group_capacity) != MP_OK ||
         mp_map_put(&summing->groups, key, (uint32_t)ranks->group_count) != MP_OK)
         return NULL;
     ranks->groups[ranks->group_count] = (struct ranks_group){.communicator = instance->communicator,

@@ -156,8 +156,7 @@ static enum mp_status list_rows(struct lateness *lateness)
         if (why->last == RANKS_NONE)
             continue;
         side = &lateness->ranks->sides[instance->first_side + why->last];
-        MP_TRY(mp_reserve((void **)&lateness->rows, lateness->row_count, &lateness->row_capacity,
-                          sizeof *lateness->rows));
+        MP_TRY(MP_RESERVE(lateness->rows, lateness->row_count, lateness->row_capacity));
         lateness->rows[lateness->row_count++] =
             (struct lateness_row){.communicator = instance->communicator,
                                   .rank = side->rank,
@@ -354,8 +353,7 @@ static uint64_t last_in_common(const struct asking *asking, uint32_t a, uint32_t
 
 static enum mp_status add_pair(struct asking *asking, uint32_t a, uint32_t b)
 {
-    MP_TRY(mp_reserve((void **)&asking->pairs, asking->pair_count, &asking->pair_capacity,
-                      sizeof *asking->pairs));
+    MP_TRY(MP_RESERVE(asking->pairs, asking->pair_count, asking->pair_capacity));
     MP_TRY(mp_map_put(&asking->by_pair, pair_key(a, b), (uint32_t)asking->pair_count));
     asking->pairs[asking->pair_count++] = (struct history){0};
     return MP_OK;

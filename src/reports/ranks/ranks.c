@@ -24,8 +24,8 @@ static int compare_owners(const void *left, const void *right)
 
 static enum mp_status add_communicator(struct ranks *ranks, const struct op *op)
 {
-    MP_TRY(mp_reserve((void **)&ranks->communicators, ranks->communicator_count,
-                      &ranks->communicator_capacity, sizeof *ranks->communicators));
+    MP_TRY(
+        MP_RESERVE(ranks->communicators, ranks->communicator_count, ranks->communicator_capacity));
     ranks->communicators[ranks->communicator_count++] =
         (struct ranks_communicator){.hash = op->hash, .first_member = ranks->member_count};
     return MP_OK;
@@ -35,8 +35,7 @@ static enum mp_status add_member(struct ranks *ranks, const struct op *op)
 {
     struct ranks_communicator *communicator = &ranks->communicators[ranks->communicator_count - 1];
 
-    MP_TRY(mp_reserve((void **)&ranks->members, ranks->member_count, &ranks->member_capacity,
-                      sizeof *ranks->members));
+    MP_TRY(MP_RESERVE(ranks->members, ranks->member_count, ranks->member_capacity));
     ranks->members[ranks->member_count++] =
         (struct ranks_member){.communicator = (uint32_t)(ranks->communicator_count - 1),
                               .process = op->process,

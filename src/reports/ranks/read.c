@@ -34,8 +34,7 @@ static enum mp_status take_node(void *context, const struct mp_batch *batch, uin
     const struct mp_nccl_node_columns from = mp_nccl_node_columns(batch->columns);
     struct ranks_part *part = context;
 
-    MP_TRY(mp_reserve((void **)&part->nodes, part->node_count, &part->node_capacity,
-                      sizeof *part->nodes));
+    MP_TRY(MP_RESERVE(part->nodes, part->node_count, part->node_capacity));
     part->nodes[part->node_count++] =
         (struct ranks_node){from.graph[row], from.graph_node[row], from.carrier[row]};
     return MP_OK;
@@ -67,8 +66,7 @@ static enum mp_status take_call(void *context, const struct mp_batch *batch, uin
 {
     struct ranks_part *part = context;
 
-    MP_TRY(mp_reserve((void **)&part->calls, part->call_count, &part->call_capacity,
-                      sizeof *part->calls));
+    MP_TRY(MP_RESERVE(part->calls, part->call_count, part->call_capacity));
     part->calls[part->call_count++] = call_of(batch->columns, row);
     return MP_OK;
 }
@@ -129,8 +127,7 @@ static enum mp_status keep_kernel(struct ranks_part *part, const struct mp_batch
         kernel.graph = graph->graph;
         kernel.graph_node = graph->graph_node;
     }
-    MP_TRY(mp_reserve((void **)&part->kernels, part->kernel_count, &part->kernel_capacity,
-                      sizeof *part->kernels));
+    MP_TRY(MP_RESERVE(part->kernels, part->kernel_count, part->kernel_capacity));
     if (!node && part->kernel_count < MP_MAP_ABSENT)
         MP_TRY(mp_map_put(&part->by_correlation, kernel.correlation, (uint32_t)part->kernel_count));
     part->kernels[part->kernel_count++] = kernel;

@@ -48,8 +48,7 @@ static enum mp_status add_time(struct walk *walk, enum lateness_cause cause, uin
 
     if (!time)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&lateness->entries, lateness->entry_count, &lateness->entry_capacity,
-                      sizeof *lateness->entries));
+    MP_TRY(MP_RESERVE(lateness->entries, lateness->entry_count, lateness->entry_capacity));
     lateness->entries[lateness->entry_count++] =
         (struct lateness_entry){walk->question->instance, name, (int64_t)time, (uint8_t)cause};
     return MP_OK;
@@ -213,8 +212,7 @@ static enum mp_status add_moment(struct lateness_moments *moments, const struct 
 
     if (longest->begin == longest->end || longest->lane == DEPS_NONE || walk->question->typical)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&moments->items, moments->count, &moments->capacity,
-                      sizeof *moments->items));
+    MP_TRY(MP_RESERVE(moments->items, moments->count, moments->capacity));
     moments->items[moments->count++] = (struct lateness_moment){
         walk->deps->lanes[longest->lane].id, longest->begin + (longest->end - longest->begin) / 2,
         walk->question->instance};
