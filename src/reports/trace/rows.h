@@ -4,7 +4,7 @@
  *     rows.c      opens a trace and delivers its rows
  *     describe.c  what a record is called and where it ran
  *     columns.c   the table: which columns it has, in which units, and what they show of a row
- *     trace.c     the table of one trace; merged.c that of several
+ *     trace.c     the table of one trace, and that of several
  */
 #ifndef MP_REPORTS_TRACE_ROWS_H
 #define MP_REPORTS_TRACE_ROWS_H
@@ -186,11 +186,6 @@ void trace_table_put(struct trace_table *table, const struct trace_row *row);
 
 /* Whether units of columns have to be measured. */
 bool trace_needs_units(const struct report_out *out);
-
-/* For each group that was asked for but is not among these kinds, says that it is empty. `trace`
- * NULL: in several processes. */
-void trace_print_empty(const struct report_out *out, const struct mp_trace *trace,
-                       const struct traces_options *options, uint32_t kinds);
 
 /* What the columns' short titles mean. */
 void trace_print_notes(const struct trace_table *table);
