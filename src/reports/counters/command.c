@@ -1,9 +1,6 @@
 /* `miniprof counters`: counters of the GPU over time, of devices and of the work that ran. */
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/text/strings.h"
 #include "cli/command.h"
+#include "base/text/strings.h"
 #include "cli/options.h"
 #include "reports/common/iterations_by.h"
 #include "reports/counters/counters.h"
@@ -16,6 +13,8 @@ struct counters_values {
     struct report_values report;
     struct iterations_values iterations;
     const char *by;
+    struct counters_options options;
+    struct trace_study_options study; /* of iterations */
 };
 
 #define FIELD(name) offsetof(struct counters_values, name)
@@ -51,20 +50,14 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-struct reporting {
-    struct report_out out;
-    struct counters_options options;
-    struct trace_study_options study; /* of iterations */
-};
-
-static enum mp_status print_with(const struct reporting *reporting, struct mp_trace *trace,
+static enum mp_status print_with(const struct counters_values *values, struct mp_trace *trace,
                                  const struct counters_options *options, bool *whole,
                                  struct mp_error *error)
 {
     struct counters_result result;
 
     MP_TRY(counters_build(trace, options, &result, error));
-    print_counters(&reporting->out, trace, &result, options);
+    print_counters(&values->report.out, trace, &result, options);
     *whole = quality_is_whole(&result.quality);
     counters_result_free(&result);
     return MP_OK;
@@ -73,18 +66,18 @@ static enum mp_status print_with(const struct reporting *reporting, struct mp_tr
 static enum mp_status report_counters(void *context, struct mp_trace *trace, bool *whole,
                                       struct mp_error *error)
 {
-    const struct reporting *reporting = context;
-    struct counters_options options = reporting->options;
+    const struct counters_values *values = context;
+    struct counters_options options = values->options;
     struct trace_study work;
     enum mp_status status;
 
     if (options.by != COUNTERS_BY_ITERATION && options.by != COUNTERS_BY_IDLE)
-        return print_with(reporting, trace, &options, whole, error);
-    status = trace_study_load(trace, &reporting->study, &work, error);
+        return print_with(values, trace, &options, whole, error);
+    status = trace_study_load(trace, &values->study, &work, error);
     options.deps = &work.deps;
     options.iterations = &work.study.iterations;
     if (!status)
-        status = print_with(reporting, trace, &options, whole, error);
+        status = print_with(values, trace, &options, whole, error);
     trace_study_free(&work);
     return status;
 }
@@ -101,26 +94,30 @@ static bool parse_by(const char *text, enum counters_by *by)
     return !text;
 }
 
+static bool counters_options_agree(void *context)
+{
+    struct counters_values *values = context;
+    enum counters_by by;
+
+    if (!parse_by(values->by, &by) ||
+        !options_agree(set.command,
+                       values->iterations.how && by != COUNTERS_BY_ITERATION &&
+                           by != COUNTERS_BY_IDLE,
+                       "--iterations goes with --by iteration and --by idle"))
+        return false;
+    values->options = (struct counters_options){
+        .range = values->report.range, .style = report_style(&values->report), .by = by};
+    iterations_by(values->iterations.how, &values->study.iterations);
+    values->study.iterations.range = values->report.range;
+    values->study.graph.style = values->options.style;
+    values->study.no_cost = true;
+    return true;
+}
+
 int cmd_counters(int argc, char **argv)
 {
     struct counters_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}};
-    int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
-        return code;
-    reporting.options = (struct counters_options){.range = values.report.range,
-                                                  .style = report_style(&values.report)};
-    if (!parse_by(values.by, &reporting.options.by) ||
-        !options_agree(set.command,
-                       values.iterations.how && reporting.options.by != COUNTERS_BY_ITERATION &&
-                           reporting.options.by != COUNTERS_BY_IDLE,
-                       "--iterations goes with --by iteration and --by idle"))
-        return EXIT_USAGE;
-    iterations_by(values.iterations.how, &reporting.study.iterations);
-    reporting.study.iterations.range = values.report.range;
-    reporting.study.graph.style = reporting.options.style;
-    reporting.study.no_cost = true;
-    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_counters,
-                      &reporting);
+    return report_command(&set, argc, argv, &values, &values.report, counters_options_agree,
+                          report_counters);
 }

@@ -1,7 +1,5 @@
 /* `miniprof nvtx`: what happened inside of each NVTX range, as nvprof's NVTX result. */
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -45,23 +43,21 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-struct reporting {
-    struct report_out out;
-    struct nvtx_options options;
-};
-
 static enum mp_status report_nvtx(void *context, struct mp_trace *trace, bool *whole,
                                   struct mp_error *error)
 {
-    const struct reporting *reporting = context;
+    const struct nvtx_values *values = context;
+    const struct nvtx_options options = {.range = values->report.range,
+                                         .style = report_style(&values->report),
+                                         .all_calls = values->all_calls};
     struct nvtx_result result;
     struct profile profile;
     enum mp_status status;
 
     MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
-    status = nvtx_result_build(&profile, &reporting->options, &result, error);
+    status = nvtx_result_build(&profile, &options, &result, error);
     if (!status) {
-        print_nvtx(&reporting->out, trace, &result, reporting->options.range);
+        print_nvtx(&values->report.out, trace, &result, options.range);
         *whole = quality_is_whole(&result.quality);
     }
     nvtx_result_free(&result);
@@ -72,14 +68,6 @@ static enum mp_status report_nvtx(void *context, struct mp_trace *trace, bool *w
 int cmd_nvtx(int argc, char **argv)
 {
     struct nvtx_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}};
-    int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
-        return code;
-    reporting.options = (struct nvtx_options){.range = values.report.range,
-                                              .style = report_style(&values.report),
-                                              .all_calls = values.all_calls};
-    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_nvtx,
-                      &reporting);
+    return report_command(&set, argc, argv, &values, &values.report, NULL, report_nvtx);
 }
