@@ -185,6 +185,11 @@ struct report_values {
         .format = REPORT_TEXT, .demangling = true                                                  \
     }
 
+/* The notes of most reports. */
+#define REPORT_EXIT_CODES                                                                          \
+    "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, 3 a "     \
+    "trace cannot be read."
+
 /* Rows of an option table; `at` is the offset of the struct report_values. */
 #define REPORT_CSV_OPTION(at)                                                                      \
     {                                                                                              \

@@ -44,8 +44,7 @@ static const struct option_set set = {
     .purpose = "Prints counters of the GPU that were sampled over time (MINIPROF_SAMPLE): their "
                "mean, P50, P95 and maximum of each device, and what they were while each "
                "kernel, copy or layer ran, with what it is bound by, or in each iteration.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
-             "3 a trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };

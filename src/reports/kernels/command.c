@@ -46,8 +46,7 @@ static const struct option_set set = {
     .purpose = "Prints each kernel and launch shape: calls and times, grid, block, registers, "
                "shared and local memory, theoretical occupancy and waves with what limits them, "
                "and whether it is a tensor-core kernel.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
-             "3 a trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };

@@ -84,8 +84,7 @@ static const struct option_set set = {
     .purpose = "Prints which layer costs what: device time by the NVTX ranges that launched it, "
                "nested and through CUDA graphs; what TensorRT says of its layers; without NVTX "
                "ranges, kernels by their position in the sequence that repeats.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
-             "3 a trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };

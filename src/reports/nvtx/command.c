@@ -37,8 +37,7 @@ static const struct option_set set = {
     .purpose = "Prints what was launched inside the NVTX ranges, by thread, domain and name, in "
                "nvprof's layout: how often and how long, then the work of the GPUs however late "
                "it ran, then the API calls that launched it.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
-             "3 a trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };

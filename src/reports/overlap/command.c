@@ -23,8 +23,7 @@ static const struct option_set set = {
         "Prints what ran at the same time on each device: kernels, copies by direction, sets "
         "and communication, pair by pair, and how many kernels at once; copies that no "
         "kernel hides; idle time; and how much of each stream overlaps with others.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
-             "3 a trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };

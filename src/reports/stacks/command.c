@@ -50,8 +50,7 @@ static const struct option_set set = {
     .purpose = "Prints which line of the program costs what: device time, calls, waiting time and "
                "the critical path by the stacks of the calls. `miniprof run --stacks python`, "
                "native or both records them.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
-             "3 a trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };

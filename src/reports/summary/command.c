@@ -187,9 +187,7 @@ static const struct option_set set = {
     .purpose =
         "Prints where the time goes, by name, in nvprof's layout: kernels and copies, then API "
         "calls, each group by total time.",
-    .notes =
-        "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, 3 a "
-        "trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };
