@@ -6,7 +6,7 @@
 
 #include "base/data/algorithms.h"
 #include "profile/reading.h"
-#include "reports/trace/rows.h"
+#include "reports/trace/records.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

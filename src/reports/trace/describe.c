@@ -9,7 +9,7 @@
 #include "base/text/units.h"
 #include "profile/names/names.h"
 #include "reports/summary/summary.h"
-#include "reports/trace/rows.h"
+#include "reports/trace/records.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"

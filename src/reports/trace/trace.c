@@ -7,7 +7,7 @@
 
 #include "base/data/algorithms.h"
 #include "reports/common/quality.h"
-#include "reports/trace/rows.h"
+#include "reports/trace/records.h"
 
 #include "base/poison.h"
 

@@ -13,7 +13,7 @@
 
 #include "profile/merge.h"
 #include "profile/nvtx/match.h"
-#include "reports/trace/rows.h"
+#include "reports/trace/records.h"
 #include "unit/trace_fixture.h"
 
 #define MAX_ROWS 60000

@@ -1,7 +1,7 @@
 /* The rows of a GPU trace or an API trace in order of time. Definitions are loaded in a first pass;
  * records are merged and printed as they are read, so memory does not grow with the trace.
  */
-#include "reports/trace/rows.h"
+#include "reports/trace/records.h"
 
 #include "profile/reading.h"
 #include "trace/codec/schema.h"

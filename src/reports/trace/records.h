@@ -1,13 +1,13 @@
 /* Inside the trace printer: the rows of a GPU trace and an API trace, in order of time and in
  * words.
  *
- *     rows.c      opens a trace and delivers its rows
+ *     records.c   opens a trace and delivers its rows
  *     describe.c  what a record is called and where it ran
  *     columns.c   the table: which columns it has, in which units, and what they show of a row
  *     trace.c     the table of one trace, and that of several
  */
-#ifndef MP_REPORTS_TRACE_ROWS_H
-#define MP_REPORTS_TRACE_ROWS_H
+#ifndef MP_REPORTS_TRACE_RECORDS_H
+#define MP_REPORTS_TRACE_RECORDS_H
 
 #include <miniprof/trace.h>
 #include <stdbool.h>
