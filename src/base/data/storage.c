@@ -222,19 +222,6 @@ void *mp_arena_alloc(struct mp_arena *arena, size_t bytes)
     return result;
 }
 
-void *mp_arena_array(struct mp_arena *arena, size_t count, size_t item_bytes)
-{
-    size_t bytes;
-    void *result;
-
-    if (!mp_size_mul(count, item_bytes, &bytes))
-        return NULL;
-    result = mp_arena_alloc(arena, bytes);
-    if (result)
-        memset(result, 0, bytes);
-    return result;
-}
-
 char *mp_arena_copy(struct mp_arena *arena, const void *data, size_t bytes)
 {
     size_t total;

@@ -109,10 +109,6 @@ void mp_arena_init(struct mp_arena *arena, size_t block_bytes);
  * it was. 0 bytes gives a unique non-NULL pointer. */
 void *mp_arena_alloc(struct mp_arena *arena, size_t bytes) __attribute__((alloc_size(2)));
 
-/* `count` items of `item_bytes`, zeroed; NULL when memory is out or the product overflows. */
-void *mp_arena_array(struct mp_arena *arena, size_t count, size_t item_bytes)
-    __attribute__((alloc_size(2, 3)));
-
 /* A copy of `bytes` bytes with a NUL after them (not counted); NULL when memory is out. `data` may
  * be NULL if `bytes` is 0. */
 char *mp_arena_copy(struct mp_arena *arena, const void *data, size_t bytes);

@@ -48,20 +48,6 @@ static void an_arena_takes_more_than_its_block_size(void **state)
     mp_arena_free(&arena);
 }
 
-static void an_arena_array_is_zeroed_even_after_a_reset(void **state)
-{
-    struct mp_arena arena = {0};
-    static const uint64_t zeros[8];
-    void *dirty = mp_arena_alloc(&arena, sizeof(zeros));
-
-    (void)state;
-    assert_non_null(dirty);
-    memset(dirty, 0xff, sizeof(zeros));
-    mp_arena_reset(&arena);
-    assert_memory_equal(mp_arena_array(&arena, 8, sizeof(*zeros)), zeros, sizeof(zeros));
-    mp_arena_free(&arena);
-}
-
 static void impossible_arena_sizes_are_refused(void **state)
 {
     struct mp_arena arena = {0};
@@ -70,7 +56,6 @@ static void impossible_arena_sizes_are_refused(void **state)
     (void)state;
     assert_null(mp_arena_alloc(&arena, max));
     assert_null(mp_arena_alloc(&arena, max - 64));
-    assert_null(mp_arena_array(&arena, max / 2, 3));
     assert_null(mp_arena_copy(&arena, "", max));
     assert_non_null(mp_arena_alloc(&arena, 0));
     mp_arena_free(&arena);
@@ -245,7 +230,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_allocations_are_aligned_and_do_not_overlap),
         cmocka_unit_test(an_arena_takes_more_than_its_block_size),
-        cmocka_unit_test(an_arena_array_is_zeroed_even_after_a_reset),
         cmocka_unit_test(impossible_arena_sizes_are_refused),
         cmocka_unit_test(an_arena_copy_ends_with_a_nul),
         cmocka_unit_test(an_empty_map_answers_without_memory),
