@@ -424,17 +424,19 @@ enum mp_status pm_open(struct pm_sampler **made, const struct pm_api *api, unsig
 {
     struct profiler_chip_info chip = {.api = &api->profiler, .type = PM_PROFILER_TYPE};
     struct pm_sampler *sampler = calloc(1, sizeof(*sampler));
+    struct sample_set *set = samples_new_set(device, SAMPLED_BY_CUPTI, interval);
 
     *made = NULL;
-    if (!sampler)
+    if (!sampler || !set) {
+        free(sampler);
+        free(set);
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for samples");
+    }
     sampler->api = api;
-    sampler->set = samples_new_set(device, SAMPLED_BY_CUPTI, interval);
-    enum mp_status status = sampler->set
-                                ? read_chip(&chip, api, device, error)
-                                : mp_error_set(error, MP_ERR_MEMORY, "no memory for samples");
+    sampler->set = set;
+    enum mp_status status = read_chip(&chip, api, device, error);
     if (status == MP_OK)
-        status = pm_choose(&sampler->choice, &chip, plan, sampler->set, error);
+        status = pm_choose(&sampler->choice, &chip, plan, set, error);
     free(chip.availability);
     if (status == MP_OK && sampler->choice.count && !only_listed)
         status = set_up(sampler, error);

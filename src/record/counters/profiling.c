@@ -82,26 +82,23 @@ static enum mp_status session_fill(struct profiling_session *session, struct mp_
     return configure(session, error);
 }
 
-/* `plan`, which is not owned, may be NULL. MP_ERR_UNSUPPORTED with the reason, MP_ERR_MEMORY; *made
- * is then NULL. */
-static enum mp_status session_open(struct profiling_session **made, struct metric_plan *plan,
-                                   CUcontext context, struct mp_error *error)
+/* `plan`, which is not owned, may be NULL. On failure NULL, with MP_ERR_UNSUPPORTED and the reason,
+ * or MP_ERR_MEMORY. */
+static struct profiling_session *session_open(struct metric_plan *plan, CUcontext context,
+                                              struct mp_error *error)
 {
     struct profiling_session *session = calloc(1, sizeof(*session));
-    enum mp_status status = MP_OK;
 
-    *made = NULL;
-    if (!session)
-        return mp_error_set(error, MP_ERR_MEMORY, "no memory for the counters");
+    if (!session) {
+        mp_error_set(error, MP_ERR_MEMORY, "no memory for the counters");
+        return NULL;
+    }
     session->context = context;
     session->plan = plan;
-    if (plan)
-        status = session_fill(session, error);
-    if (status == MP_OK)
-        *made = session;
-    else
-        session_close(session);
-    return status;
+    if (!plan || session_fill(session, error) == MP_OK)
+        return session;
+    session_close(session);
+    return NULL;
 }
 
 void session_close(struct profiling_session *session)
@@ -311,8 +308,8 @@ static struct profiling_session *open_session(struct profiling *profiling, struc
     if (device_list_has(&profiling->devices, (uint64_t)device))
         status = plan_for(profiling, gpu, device, data->context, &plan, &error);
     if (status == MP_OK)
-        status = session_open(&session, plan, data->context, &error);
-    if (status != MP_OK) {
+        session = session_open(plan, data->context, &error);
+    if (!session) {
         give_up(profiling, &error);
         return NULL;
     }

@@ -157,7 +157,7 @@ static void hold(struct edge_store *store, struct graph_edges *edges)
     }
     if (store->count == EDGES_MAX_GRAPHS ||
         (store->count == store->capacity &&
-         !mp_double(&store->graphs, &store->capacity, sizeof(*store->graphs))) ||
+         !mp_double(&store->graphs, &store->capacity, sizeof(struct graph_edges *))) ||
         mp_map_put(&store->index, edges->number, store->count) != MP_OK) {
         lose(store, edges);
         return;

@@ -370,7 +370,7 @@ static uint64_t place_take(struct place *place, const nvtxPayloadSchemaEntry_t *
         align = place->pack;
     if ((entry->flags & elsewhere) || place->next == UINT64_MAX)
         return at && !(entry->flags & elsewhere) ? at : UINT64_MAX;
-    if (!at)
+    if (!at && align) /* which is never 0 */
         at = (place->next + align - 1) / align * align;
     return at;
 }

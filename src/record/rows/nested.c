@@ -36,7 +36,7 @@ static struct nested_thread *known_thread(const struct nested *nested, uint32_t 
 static struct nested_thread *add_thread(struct nested *nested, uint32_t tid)
 {
     if (nested->count == nested->capacity &&
-        !mp_double(&nested->threads, &nested->capacity, sizeof(*nested->threads)))
+        !mp_double(&nested->threads, &nested->capacity, sizeof(struct nested_thread *)))
         return NULL;
     struct nested_thread *thread = calloc(1, sizeof(*thread));
     if (!thread || mp_map_put(&nested->index, tid, nested->count) != MP_OK) {
