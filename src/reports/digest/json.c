@@ -1,8 +1,6 @@
 /* The document "miniprof-report/2". docs/report.md lists every field with its unit; a field may be
  * added under the same version, but none changes its meaning.
  */
-#include <string.h>
-
 #include "base/text/json.h"
 #include "reports/advise/print.h"
 #include "reports/common/headline.h"

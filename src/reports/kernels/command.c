@@ -1,7 +1,5 @@
 /* `miniprof kernels`: each launch shape with its times and its theoretical occupancy. */
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include "cli/command.h"
 #include "cli/options.h"

@@ -1,6 +1,5 @@
 /* `miniprof stacks`: which line of the program costs what. */
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "cli/command.h"
 #include "cli/options.h"
