@@ -1,10 +1,10 @@
-/* Prints the tables of docs/trace-format.md from tables.def, and the enumerations from enums.def.
+/* Prints the tables of docs/trace-format.md and their enumerations from tables.def.
  * tests/cli/docs_are_current.sh compares them with the document. */
 #include <miniprof/trace.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/codec/enums.def"
+#include "trace/codec/tables.def"
 
 #define LINE_BYTES 100
 #define ITEM_BYTES 96

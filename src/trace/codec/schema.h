@@ -14,7 +14,6 @@
 #ifndef MP_TRACE_CODEC_SCHEMA_H
 #define MP_TRACE_CODEC_SCHEMA_H
 
-#include "trace/codec/enums.def"
 #include "trace/codec/tables.def"
 
 #include <miniprof/trace.h>
