@@ -147,6 +147,18 @@ same "overhead: the first launch of each function" "lazy_function_loading 15000 
 same "overhead: it hit the launching thread" "$(column overhead call thread | sort -u)" \
     "$(column overhead overhead thread | sort -u)"
 
+# ---- compilations ----------------------------------------------------------------------------
+profile jit SIMGPU_JIT=2000000 -- "$steps" init alpha=3 sync
+same "jit: the program's PTX, when it was loaded" "ptx_to_cubin compile SimGPU (0) 2000000" \
+    "$(echo $(rows jit jit | awk -F, '{ print $1, $2, $3, $5 }' | sort -u))"
+same "jit: the calls that loaded it" "cuModuleLoadData" \
+    "$(paste -d, <(column jit call correlation) <(column jit call function) |
+        grep -E "^($(column jit jit correlation | paste -sd'|'))," | cut -d, -f2 | sort -u)"
+profile no_jit MINIPROF_GPU=off SIMGPU_JIT=2000000 -- "$steps" init alpha=3 sync
+same "MINIPROF_GPU=off: no compilations" 0 "$(count no_jit jit)"
+profile old_jit SIMGPU_CUPTI_VERSION=24 SIMGPU_JIT=2000000 -- "$steps" init alpha=3 sync
+same "jit: CUPTI of CUDA 12.6 is not asked for it" 0 "$(count old_jit jit)"
+
 # ---- NVTX ------------------------------------------------------------------------------------
 nvtx=(push=outer init push=inner mark='a mark, quoted "so"' pop pop alpha=1 sync)
 profile nvtx NVTX_INJECTION64_PATH="$lib" -- "$steps" "${nvtx[@]}"

@@ -78,6 +78,8 @@ static const struct size_step size_steps[] = {
     {CUPTI_ACTIVITY_KIND_MEMORY_POOL, 130000, 80},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 0, 48},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 21, 56},
+    {SIMGPU_KIND_JIT, 26, 64},
+    {SIMGPU_KIND_JIT, 130000, 72},
     {SIMGPU_KIND_DEVICE_GRAPH_TRACE, 26, 56},
     {SIMGPU_KIND_GRAPH_HOST_NODE, 130100, 56},
     {SIMGPU_KIND_HOST_LAUNCH, 130100, 48},
@@ -287,6 +289,18 @@ static void encode_device(uint8_t *record, const struct simgpu_activity *a)
     put8(record, 144, 1); /* visible to CUDA */
 }
 
+/* PTX that is compiled, and kept nowhere. */
+static void encode_jit(uint8_t *record, const struct simgpu_activity *a)
+{
+    put32(record, 4, 1);
+    put32(record, 8, 3);
+    put32(record, 12, a->device);
+    put64(record, 16, a->start);
+    put64(record, 24, a->end);
+    put32(record, 32, a->correlation);
+    put64(record, 40, a->correlation);
+}
+
 static void encode_overhead(uint8_t *record, const struct simgpu_activity *a)
 {
     put32(record, 4, a->overhead.kind);
@@ -427,6 +441,7 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_MEMORY_POOL, encode_pool},
     {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, encode_unified},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, encode_graph},
+    {SIMGPU_KIND_JIT, encode_jit},
     {SIMGPU_KIND_DEVICE_GRAPH_TRACE, encode_device_graph},
     {SIMGPU_KIND_GRAPH_HOST_NODE, encode_host_node},
     {SIMGPU_KIND_HOST_LAUNCH, encode_host_launch},

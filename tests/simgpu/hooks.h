@@ -23,6 +23,7 @@
 #define SIMGPU_EXPORT __attribute__((visibility("default")))
 
 /* CUPTI_ACTIVITY_KIND_..., which older headers lack. */
+#define SIMGPU_KIND_JIT                52
 #define SIMGPU_KIND_DEVICE_GRAPH_TRACE 53
 #define SIMGPU_KIND_GRAPH_HOST_NODE    56
 #define SIMGPU_KIND_HOST_LAUNCH        58

@@ -167,6 +167,22 @@ static void module_notify(uint32_t cbid, CUmodule module)
     free(cubin);
 }
 
+/* SIMGPU_JIT: the ns that compiling takes; without it CUPTI is told nothing. */
+static void compile(CUmodule module)
+{
+    const char *ns = getenv("SIMGPU_JIT");
+    struct simgpu_activity activity = {.kind = SIMGPU_KIND_JIT,
+                                       .device = (uint32_t)module->context->device->ordinal,
+                                       .correlation = sg_currentCall()->correlation};
+
+    if (!ns)
+        return;
+    activity.start = sg_now();
+    sg_advance(strtoull(ns, NULL, 10));
+    activity.end = sg_now();
+    sg_emit(&activity);
+}
+
 static CUresult module_load(CUmodule *out, const void *image)
 {
     const char *text = image;
@@ -189,6 +205,7 @@ static CUresult module_load(CUmodule *out, const void *image)
             return CUDA_ERROR_INVALID_PTX;
         }
     }
+    compile(module);
     module->next = modules;
     modules = module;
     *out = module;

@@ -295,13 +295,16 @@ static const struct work_kind_row {
     CUpti_ActivityKind kind;
     const char *what;
     size_t setting; /* the switch in struct mp_config that has to be on */
+    uint32_t since; /* the version of CUPTI that has the kind */
 } work_kinds[] = {
-    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", offsetof(struct mp_config, gpu)},
-    {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets", offsetof(struct mp_config, gpu)},
-    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", offsetof(struct mp_config, gpu)},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", offsetof(struct mp_config, gpu), 0},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets", offsetof(struct mp_config, gpu), 0},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", offsetof(struct mp_config, gpu), 0},
+    {(CUpti_ActivityKind)MP_CUPTI_KIND_JIT, "compilations", offsetof(struct mp_config, gpu),
+     MP_CUPTI_SINCE_JIT},
     /* Costs 1.3 us for each pair of malloc and free. */
-    {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", offsetof(struct mp_config, memory)},
-    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", offsetof(struct mp_config, memory)},
+    {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", offsetof(struct mp_config, memory), 0},
+    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", offsetof(struct mp_config, memory), 0},
 };
 
 #define WORK_KIND_COUNT (sizeof(work_kinds) / sizeof(work_kinds[0]))
@@ -310,7 +313,7 @@ static bool activity_is_wanted(const struct gpu *gpu, const struct work_kind_row
 {
     const uint32_t *setting = (const void *)((const char *)&gpu->core.config + row->setting);
 
-    return *setting == MP_SWITCH_ON;
+    return *setting == MP_SWITCH_ON && gpu->cupti.version >= row->since;
 }
 
 /* KERNEL makes CUPTI run one kernel after the other. */

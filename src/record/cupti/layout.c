@@ -134,6 +134,18 @@ SAME(record_pool, time, CUpti_ActivityMemoryPool2, timestamp);
 SAME(record_pool, used, CUpti_ActivityMemoryPool2, utilizedSize);
 SAME_END(record_pool, CUpti_ActivityMemoryPool2);
 
+#if CUPTI_API_VERSION >= MP_CUPTI_SINCE_JIT
+_Static_assert(MP_CUPTI_KIND_JIT == CUPTI_ACTIVITY_KIND_JIT, "the kind");
+SAME(record_jit, entry, CUpti_ActivityJit, jitEntryType);
+SAME(record_jit, operation, CUpti_ActivityJit, jitOperationType);
+SAME(record_jit, device, CUpti_ActivityJit, deviceId);
+SAME(record_jit, start, CUpti_ActivityJit, start);
+SAME(record_jit, end, CUpti_ActivityJit, end);
+SAME(record_jit, correlation, CUpti_ActivityJit, correlationId);
+SAME(record_jit, unit, CUpti_ActivityJit, jitOperationCorrelationId);
+SAME(record_jit, cache_bytes, CUpti_ActivityJit, cacheSize);
+#endif
+
 SAME(record_overhead, overhead_kind, CUpti_ActivityOverhead, overheadKind);
 SAME(record_overhead, object_kind, CUpti_ActivityOverhead, objectKind);
 SAME(record_overhead, object, CUpti_ActivityOverhead, objectId);

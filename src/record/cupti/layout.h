@@ -24,6 +24,7 @@
 #define MP_CUPTI_SINCE_UNIFIED_PROCESSORS                                                          \
     26 /* 12.8: a mask at the end of unified memory's records */
 
+#define MP_CUPTI_SINCE_JIT           26 /* 12.8 or before: JIT */
 #define MP_CUPTI_SINCE_DEVICE_GRAPHS 26 /* 12.8: DEVICE_GRAPH_TRACE */
 #define MP_CUPTI_SINCE_DEVICE_KERNELS                                                              \
     130000 /* 13.0: kernels tell that the device launched them                                     \
@@ -33,6 +34,7 @@
 #define MP_CUPTI_SINCE_SEVERAL_CLIENTS                                                             \
     130200 /* 13.2: allowMultipleSubscribers of CUpti_SubscriberParams */
 
+#define MP_CUPTI_KIND_JIT             52
 #define MP_CUPTI_KIND_GRAPH_HOST_NODE 56 /* CUPTI_ACTIVITY_KIND_..., which older headers lack */
 #define MP_CUPTI_KIND_HOST_LAUNCH     58
 #define MP_CUPTI_KIND_DEVICE_GRAPH_TRACE                                                           \
@@ -283,6 +285,20 @@ struct record_overhead {
     uint64_t start;
     uint64_t end;
     uint32_t correlation; /* MP_CUPTI_SINCE_OVERHEAD_IDS */
+};
+
+/* CUpti_ActivityJit and later: JIT */
+struct record_jit {
+    uint32_t kind;
+    uint32_t entry;
+    uint32_t operation;
+    uint32_t device;
+    uint64_t start;
+    uint64_t end;
+    uint32_t correlation;
+    uint32_t padding;
+    uint64_t unit;
+    uint64_t cache_bytes;
 };
 
 /* CUpti_ActivityUnifiedMemoryCounter2 and later: UNIFIED_MEMORY_COUNTER */

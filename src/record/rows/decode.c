@@ -507,6 +507,23 @@ static void decode_overhead(struct decoder *decoder, const struct record_overhea
         });
 }
 
+static void decode_jit(struct decoder *decoder, const struct record_jit *record)
+{
+    if (!keep_time(decoder, record->start))
+        return;
+    mp_append_jit(decoder->writer,
+                  &(struct mp_row_jit){
+                      .kind = record->entry,
+                      .operation = record->operation,
+                      .device = record->device,
+                      .start = record->start,
+                      .duration = record->end - record->start,
+                      .correlation = decode_correlation(decoder, record->correlation),
+                      .unit = record->unit,
+                      .cache_bytes = record->cache_bytes,
+                  });
+}
+
 /* CUPTI's buffers and records are aligned to 8 bytes; the casts go through void for -Wcast-align.
  */
 static void decode_record(struct decoder *decoder, const void *record)
@@ -557,6 +574,9 @@ static void decode_record(struct decoder *decoder, const void *record)
         break;
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         decode_overhead(decoder, record);
+        break;
+    case MP_CUPTI_KIND_JIT:
+        decode_jit(decoder, record);
         break;
     case CUPTI_ACTIVITY_KIND_DEVICE:
         dictionary_device(decoder->dictionary, record);

@@ -29,6 +29,7 @@ union record {
     struct record_pool pool;
     struct record_unified unified;
     struct record_overhead overhead;
+    struct record_jit jit;
 };
 
 static union record records[16];
@@ -379,6 +380,22 @@ static void overhead_of_threads_and_of_the_process(void **state)
            "overhead kind=1 start=200 duration=10 correlation=5");
 }
 
+static void compilations(void **state)
+{
+    (void)state;
+    put(MP_CUPTI_KIND_JIT)->jit = (struct record_jit){.kind = MP_CUPTI_KIND_JIT,
+                                                      .entry = 1,
+                                                      .operation = 3,
+                                                      .device = 2,
+                                                      .start = 200,
+                                                      .end = 260,
+                                                      .correlation = 5,
+                                                      .unit = 7,
+                                                      .cache_bytes = 4096};
+    expect("jit kind=1 operation=3 device=2 start=200 duration=60 correlation=5 unit=7 "
+           "cache_bytes=4096");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_decoder, close_decoder)
 
 int main(void)
@@ -392,6 +409,7 @@ int main(void)
         TEST(memory_and_pools),
         TEST(unified_memory_by_kind),
         TEST(overhead_of_threads_and_of_the_process),
+        TEST(compilations),
     };
 
     return cmocka_run_group_tests_name("record/decode", tests, NULL, NULL);
