@@ -133,26 +133,26 @@ static enum mp_status step_on_thread(struct walk *walk)
 {
     const struct deps *deps = &walk->job->deps;
     struct deps_less *less = &walk->cuts->less;
-    uint32_t piece = walk->before;
+    uint32_t index = walk->before;
     const struct deps_activity *call;
 
-    if (piece == deps->lanes[deps->activities[piece].lane].first) {
+    if (index == deps->lanes[deps->activities[index].lane].first) {
         walk->done = true;
         return MP_OK;
     }
-    call = &deps->activities[piece - 1];
-    MP_TRY(add_step(walk, &less->before[piece], deps->activities[piece].begin - call->end,
-                    DEPS_NONE, piece, DEPS_HOST_CODE));
-    walk->before = --piece;
+    call = &deps->activities[index - 1];
+    MP_TRY(add_step(walk, &less->before[index], deps->activities[index].begin - call->end,
+                    DEPS_NONE, index, DEPS_HOST_CODE));
+    walk->before = --index;
     if (call->bound == DEPS_PROGRAM_ORDER)
-        return add_step(walk, &less->within[piece], call->end - call->begin, piece, piece,
+        return add_step(walk, &less->within[index], call->end - call->begin, index, index,
                         DEPS_NO_PART);
-    MP_TRY(add_step(walk, &less->within[piece],
+    MP_TRY(add_step(walk, &less->within[index],
                     call->end - (deps_awaited_moment(deps, call) < call->end
                                      ? deps_awaited_moment(deps, call)
                                      : call->end),
-                    DEPS_NONE, piece, DEPS_RETURN));
-    walk->at = deps_bound_to(deps, piece);
+                    DEPS_NONE, index, DEPS_RETURN));
+    walk->at = deps_bound_to(deps, index);
     if (walk->at == DEPS_NONE) {
         walk->done = true;
     } else if (deps_is_call(&deps->activities[walk->at])) { /* of the thread that woke this one */

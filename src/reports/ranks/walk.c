@@ -88,10 +88,10 @@ static enum lateness_cause cause_of(const struct deps *deps, const struct deps_a
 static enum mp_status add_elsewhere(struct walk *walk, const struct deps_step *step)
 {
     const struct deps *deps = walk->deps;
-    uint32_t piece = deps_piece_before(deps, &deps->lanes[walk->home], step->end);
-    const struct deps_activity *wait =
-        piece == DEPS_NONE || deps->activities[piece].kind != DEPS_WAIT ? NULL
-                                                                        : &deps->activities[piece];
+    uint32_t call = deps_piece_before(deps, &deps->lanes[walk->home], step->end);
+    const struct deps_activity *wait = call == DEPS_NONE || deps->activities[call].kind != DEPS_WAIT
+                                           ? NULL
+                                           : &deps->activities[call];
 
     return add_time(walk, LATENESS_BLOCKED, wait ? wait->name : 0, step->end - step->begin);
 }
@@ -124,18 +124,18 @@ static enum mp_status add_host_code(struct walk *walk, const struct deps_step *s
 static enum mp_status add_call(struct walk *walk, const struct deps_step *step, uint64_t before)
 {
     const struct deps *deps = walk->deps;
-    uint32_t piece = DEPS_NONE;
+    uint32_t call = DEPS_NONE;
     enum lateness_cause cause;
 
     if (is_elsewhere(walk, step->lane))
         return add_elsewhere(walk, step);
     if (step->lane != DEPS_NONE)
-        piece = deps_piece_before(deps, &deps->lanes[step->lane], before);
-    if (piece == DEPS_NONE)
+        call = deps_piece_before(deps, &deps->lanes[step->lane], before);
+    if (call == DEPS_NONE)
         return add_time(walk, LATENESS_OTHER, 0, step->end - step->begin);
     cause = step->part == DEPS_LAUNCH_LATENCY ? LATENESS_LAUNCH
-                                              : cause_of(deps, &deps->activities[piece]);
-    return add_time(walk, cause, deps->activities[piece].name, step->end - step->begin);
+                                              : cause_of(deps, &deps->activities[call]);
+    return add_time(walk, cause, deps->activities[call].name, step->end - step->begin);
 }
 
 static enum mp_status add_step(struct walk *walk, const struct deps_step *step)
