@@ -11,7 +11,7 @@
 
 /* ---- Words ---- */
 
-#define ADD(line, ...) mp_text_add((line)->text, sizeof(line)->text, __VA_ARGS__)
+#define ADD(line, ...) mp_text_add((line)->text, DIGEST_LINE_BYTES, __VA_ARGS__)
 
 static struct digest_line *begin(struct digest_line *line, const char *key)
 {

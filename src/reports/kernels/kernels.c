@@ -229,9 +229,9 @@ static void kernels_making_end(struct kernels_making *making)
     struct kernels *kernels = making->kernels;
     double percent = 0;
 
-    for (size_t i = 0; i < kernels->row_count; i++)
+    for (size_t i = 0; making->sums && i < kernels->row_count; i++)
         add_totals(kernels, &making->sums[i], &percent);
-    for (size_t i = 0; i < kernels->row_count; i++)
+    for (size_t i = 0; making->sums && i < kernels->row_count; i++)
         complete_row(kernels, &making->sums[i]);
     kernels->percent = kernels->percent_total ? percent / (double)kernels->percent_total : 0;
     if (kernels->row_count)
