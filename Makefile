@@ -240,10 +240,10 @@ SMALL_WORK := $(filter-out $(addprefix src/reports/,deps replay trace),$(wildcar
 	$(addprefix src/,cli export page run calibrate nvprof command)
 $(foreach folder,$(SMALL_WORK),$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
 # What is done once for each trace, or for each row of a page, not for each row of the trace.
-$(addprefix $(OBJ)/src/,$(addprefix profile/,fingerprint.o identity.o quality.o set.o merge.o) \
+$(addprefix $(OBJ)/src/,$(addprefix profile/,identity.o quality.o set.o merge.o) \
 	$(addprefix reports/deps/,command.o iterations.o names.o print.o trace.o what_if.o) \
 	$(addprefix table/,documents.o terminal.o view.o) \
-	$(addprefix base/,elf_symbols.o io.o log.o process.o) trace/read/reader.o trace/read/scan.o \
+	$(addprefix base/,elf_symbols.o io.o log.o process.o) trace/reader.o \
 	reports/replay/changes.o reports/trace/command.o): \
 	EXTRA_CFLAGS += -Os
 $(OBJ)/src/export/perfetto/proto.o: EXTRA_CFLAGS += -O2

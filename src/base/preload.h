@@ -30,7 +30,7 @@ enum mp_preload_call {
     MP_PRELOAD_STOP      /* cuProfilerStop */
 };
 
-/* As enum wait_kind of trace/codec/tables.def, which this side does not see. */
+/* As enum wait_kind of trace/tables.def, which this side does not see. */
 enum mp_preload_wait_kind {
     MP_WAIT_CONDITION = 1,
     MP_WAIT_MUTEX,

@@ -12,7 +12,7 @@
 #include "profile/definitions.h"
 #include "profile/quality.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -29,7 +29,7 @@
 #include "profile/nvtx/captured.h"
 #include "profile/stacks/call_stacks.h"
 #include "reports/nvtx/nvtx.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

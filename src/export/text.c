@@ -25,7 +25,7 @@
 #include "base/text/foreign.h"
 #include "base/text/json.h"
 #include "export/format.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -25,7 +25,7 @@
 #include "reports/overlap/overlap.h"
 #include "reports/stacks/print.h"
 #include "reports/stacks/stacks.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

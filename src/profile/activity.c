@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -10,7 +10,7 @@
 #include "base/data/hash.h"
 #include "base/data/storage.h"
 #include "base/text/strings.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

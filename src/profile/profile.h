@@ -22,7 +22,7 @@
 #include "profile/quality.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 /* From the headers of the chunks. */
 struct profile_table {

@@ -3,7 +3,7 @@
  */
 #include "profile/reading.h"
 
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -11,7 +11,7 @@
  * allocations and frees in such ranges instead, of which 50000 live at a time; RECORDS counts rows
  * of memory, each with a call.
  */
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

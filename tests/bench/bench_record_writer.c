@@ -8,7 +8,7 @@
  * cuptiActivityGetNextRecord does the stepping, otherwise a stand-in of a few instructions.
  */
 #include "record/rows/decode.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

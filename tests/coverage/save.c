@@ -5,7 +5,7 @@
  */
 #include <signal.h>
 
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 void __gcov_dump(void);
 void __gcov_reset(void);

@@ -7,7 +7,7 @@
 #include "seal.h"
 #include "walk.h"
 
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 
 #define PREFIX_BYTES 8
 

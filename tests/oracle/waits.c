@@ -5,7 +5,7 @@
 
 #include "common.h"
 #include "preload.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 enum {
     MAX_TOKENS = 4096,

@@ -8,8 +8,8 @@
  * taken as noise). Where bits and entropy agree nothing but noise is left.
  */
 #include "base/data/storage.h"
-#include "trace/codec/codec.h"
-#include "trace/codec/schema.h"
+#include "trace/codec.h"
+#include "trace/schema.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

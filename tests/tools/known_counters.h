@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "known_metrics.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 #define KNOWN_SAMPLES       60u
 #define KNOWN_SAMPLE_LENGTH 20000u

@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 static const char *const known_layer_strings[] = {
     "iteration",

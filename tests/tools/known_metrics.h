@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 struct known_metric {
     const char *name, *description, *expression; /* NULL: none */

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 static inline void known_nvtx(struct mp_writer *writer, unsigned kind, uint64_t domain,
                               uint64_t name, uint64_t time)

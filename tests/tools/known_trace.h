@@ -27,7 +27,7 @@
 #include "known_nvtx.h"
 #include "known_slow.h"
 #include "known_stacks.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 #define KNOWN_VECADD_MANGLED "_Z6vecAddPKfS0_Pfi"
 #define KNOWN_VECADD         "vecAdd(float const*, float const*, float*, int)"

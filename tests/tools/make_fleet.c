@@ -30,7 +30,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 enum { DAYS = 10, STEPS = 12, FIRST_SPIKE = 7, NEW_DRIVER = 5, SLOW_RANK = 11 };
 

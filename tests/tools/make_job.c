@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 #define US       UINT64_C(1000)
 #define BEGIN    UINT64_C(1000000)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/data/storage.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 #include <miniprof/trace.h>
 

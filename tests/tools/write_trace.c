@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 struct cell {
     const char *name;

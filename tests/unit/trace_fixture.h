@@ -9,8 +9,8 @@
 
 #include <miniprof/trace.h>
 
-#include "trace/codec/encode.h"
-#include "trace/write/writer.h"
+#include "trace/encode.h"
+#include "trace/writer.h"
 
 /* ---- Random numbers and rows ---- */
 

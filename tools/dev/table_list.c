@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/codec/tables.def"
+#include "trace/tables.def"
 
 #define LINE_BYTES 100
 #define ITEM_BYTES 96

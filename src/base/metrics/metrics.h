@@ -79,7 +79,7 @@ double metric_expression_value(const struct metric_expression *expression, const
 
 #define METRIC_MAX_CANDIDATES 4 /* the last of which is always the end of the list */
 
-/* What a value is; the values of the enumeration metric_unit of trace/codec/tables.def. */
+/* What a value is; the values of the enumeration metric_unit of trace/tables.def. */
 enum metric_unit {
     METRIC_UNIT_NONE,
     METRIC_UNIT_COUNT,

@@ -12,7 +12,7 @@
 
 #include "base/metrics/metrics.h"
 
-/* Who measures; the values of the enumeration counter_source of trace/codec/tables.def. */
+/* Who measures; the values of the enumeration counter_source of trace/tables.def. */
 enum sampled_by { SAMPLED_BY_NOBODY, SAMPLED_BY_CUPTI, SAMPLED_BY_GPM, SAMPLED_BY_NVML };
 
 /* Readings of NVML. */

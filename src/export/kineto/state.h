@@ -14,7 +14,7 @@
 #include "export/rows/rows.h"
 #include "profile/dense.h"
 #include "reports/deps/deps.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 /* ---- events.c ---- */
 

@@ -12,7 +12,7 @@
 #include "export/format.h"
 #include "export/lake/tables.def"
 #include "export/tables/tables.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 /* ---- The tables (tables.def) by number, and the columns of each ---- */
 

@@ -20,7 +20,7 @@
 #include "export/nsys/tables.def"
 #include "export/tables/tables.h"
 #include "profile/stacks/call_stacks.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 /* ---- The tables (tables.def) by number, and the columns of each ---- */
 

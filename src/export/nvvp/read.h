@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "export/nvvp/schema.h"
 #include "export/tables/sqlite.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 struct nvvp_reader {
     struct export_db db;

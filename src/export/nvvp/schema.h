@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "export/nvvp/tables.def"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #define NVVP_VERSION    12 /* of nvprof's schema */
 #define NVVP_OUR_FORMAT 1  /* of the MINIPROF_ tables; a greater one is refused */

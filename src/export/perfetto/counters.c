@@ -12,7 +12,7 @@
 
 #include "base/data/storage.h"
 #include "export/format.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

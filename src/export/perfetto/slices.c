@@ -6,7 +6,7 @@
 
 #include "base/data/storage.h"
 #include "reports/deps/deps.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -18,7 +18,7 @@
 #include "profile/activity.h"
 #include "profile/nvtx/match.h"
 #include "profile/quality.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 /* A table whose rows are exported. */
 struct export_source {

@@ -29,7 +29,7 @@
 #include "profile/set.h"
 #include "reports/deps/deps.h"
 #include "reports/iterations/iterations.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 /* What a row is of. */
 enum export_kind {

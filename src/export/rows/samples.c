@@ -8,7 +8,7 @@
 #include "base/data/storage.h"
 #include "base/text/strings.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -10,7 +10,7 @@
 #include "base/text/units.h"
 #include "page/timeline/timeline.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

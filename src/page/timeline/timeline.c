@@ -7,7 +7,7 @@
 #include "base/data/storage.h"
 #include "page/timeline/timeline.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -10,7 +10,7 @@
 #include "profile/nvtx/open.h"
 #include "profile/reading.h"
 #include "profile/stacks/where.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -4,7 +4,7 @@
 #include "profile/names/shapes.h"
 
 #include "profile/definitions.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -10,7 +10,7 @@
 #include "base/data/storage.h"
 #include "profile/definitions.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

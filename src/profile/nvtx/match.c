@@ -9,7 +9,7 @@
 
 #include "base/data/hash.h"
 #include "base/data/storage.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/data/storage.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -13,7 +13,7 @@
 #include "base/data/storage.h"
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/data/storage.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

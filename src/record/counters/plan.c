@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/text/strings.h"
 #include "record/counters/profiler_api.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

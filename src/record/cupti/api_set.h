@@ -19,7 +19,7 @@
 
 #include "base/settings/config.h"
 #include "record/cupti/cupti_api.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #define API_CBIDS 2048 /* CUDA 13.0 has 807 driver functions; later ones have no name here */
 #define API_COUNT 3    /* indexed by enum mp_api of the trace: runtime 1, driver 2 */

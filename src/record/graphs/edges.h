@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/data/map.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 #define EDGES_MAX        ((uint32_t)1 << 20) /* that are held: 24 MiB */
 #define EDGES_MAX_GRAPHS ((uint32_t)1 << 16)

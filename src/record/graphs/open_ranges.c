@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/data/storage.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

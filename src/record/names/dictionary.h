@@ -16,7 +16,7 @@
 #include "record/cupti/api_set.h"
 #include "record/cupti/layout.h"
 #include "record/graphs/edges.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 #define NAME_CACHE_SLOTS 1024u /* kernel names by address; a power of two */
 

@@ -27,7 +27,7 @@
 struct mp_nvtx_event {
     uint64_t time; /* on the recorder's clock: the end of a push or start call, else the begin */
     uint32_t tid;  /* mp_thread_id() of the caller */
-    uint8_t kind;  /* nvtx_kind of trace/codec/tables.def: 0 mark, 1 push, 2 pop, 3 start, 4 end */
+    uint8_t kind;  /* nvtx_kind of trace/tables.def: 0 mark, 1 push, 2 pop, 3 start, 4 end */
     bool first;    /* after a gap: nothing was recorded of this thread for a while, so ranges that
                     * were open may have ended, and others begun */
     const char *domain; /* valid for ever; NULL is the default domain. nvtxRangeEnd names none, so
@@ -162,7 +162,7 @@ struct mp_nvtx_field {
     const struct mp_nvtx_enum *enumeration; /* NULL: none */
     uint32_t offset;                        /* in the payload */
     uint32_t bytes;
-    uint8_t type; /* field_type of trace/codec/tables.def */
+    uint8_t type; /* field_type of trace/tables.def */
     uint8_t text; /* enum mp_nvtx_text_at */
 };
 

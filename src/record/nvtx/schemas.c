@@ -15,7 +15,7 @@
 #include "record/nvtx/calls.h"
 #include "record/nvtx/nvtx.h"
 #include "record/nvtx/state.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

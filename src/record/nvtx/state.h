@@ -12,7 +12,7 @@
 #include <wchar.h>
 
 #include "record/nvtx/nvtx.h"
-#include "trace/codec/tables.def"
+#include "trace/tables.def"
 
 #define NVTX_HIDDEN __attribute__((visibility("hidden")))
 /* Inlined whatever the compiler thinks of its size: constants that the caller knows about a call

@@ -1,5 +1,5 @@
 /* The flight recorder: with MINIPROF_FLIGHT the trace stays in memory, as chunks of the last
- * N seconds (trace/write/chunks.h). A trigger has it written to a file.
+ * N seconds (trace/chunks.h). A trigger has it written to a file.
  *
  *     trigger                     where it comes from             when it is written
  *     `miniprof ctl PID dump`     the writer, ctl.c               at once
@@ -33,8 +33,8 @@
 #include "base/settings/forms.h"
 #include "base/status.h"
 #include "record/rows/quality.h"
-#include "trace/write/chunks.h"
-#include "trace/write/writer.h"
+#include "trace/chunks.h"
+#include "trace/writer.h"
 
 struct recorder;
 struct recording;

@@ -46,7 +46,7 @@
 #include "record/rows/recording.h"
 #include "record/stacks/stacks.h"
 #include "record/waits/waits.h"
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 /* ---- The trace file: its name, its header, its end ----
  *

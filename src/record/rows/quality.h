@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/write/chunks.h"
+#include "trace/chunks.h"
 
 /* Q(name, is it a number of lost records?) */
 #define QUALITY_COUNTERS(Q)                                                                        \

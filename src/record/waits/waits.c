@@ -11,7 +11,7 @@
 #include "record/core/core.h"
 #include "record/nvtx/time.h"
 #include "record/stacks/stacks.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

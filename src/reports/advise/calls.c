@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "reports/advise/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -9,7 +9,7 @@
 #include "base/text/units.h"
 #include "profile/reading.h"
 #include "reports/advise/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

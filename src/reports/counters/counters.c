@@ -12,7 +12,7 @@
 #include "reports/counters/pass.h"
 #include "reports/deps/deps.h"
 #include "reports/layers/layers.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -12,7 +12,7 @@
 #include "profile/reading.h"
 #include "reports/counters/pass.h"
 #include "reports/iterations/iterations.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

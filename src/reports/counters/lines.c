@@ -4,7 +4,7 @@
 
 #include "profile/reading.h"
 #include "reports/counters/pass.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -10,7 +10,7 @@
 #include "profile/reading.h"
 #include "reports/counters/pass.h"
 #include "reports/layers/layers.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -8,7 +8,7 @@
 
 #include "profile/reading.h"
 #include "reports/deps/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

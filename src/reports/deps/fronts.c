@@ -6,7 +6,7 @@
 
 #include "reports/deps/build.h"
 #include "reports/deps/lookup.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

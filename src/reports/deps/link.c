@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/data/algorithms.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

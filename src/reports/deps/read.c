@@ -6,7 +6,7 @@
 #include "profile/names/names.h"
 #include "profile/reading.h"
 #include "reports/deps/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -12,7 +12,7 @@
 #include "cli/options.h"
 #include "profile/reading.h"
 #include "reports/dump/dump_table.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

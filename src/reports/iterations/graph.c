@@ -11,7 +11,7 @@
 #include "profile/activity.h"
 #include "profile/reading.h"
 #include "reports/iterations/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

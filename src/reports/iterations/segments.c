@@ -10,7 +10,7 @@
 
 #include "base/data/hash.h"
 #include "reports/iterations/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -11,7 +11,7 @@
 #include "profile/merge.h"
 #include "profile/reading.h"
 #include "reports/layers/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

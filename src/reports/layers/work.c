@@ -7,7 +7,7 @@
 #include "base/data/storage.h"
 #include "profile/merge.h"
 #include "reports/layers/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -7,7 +7,7 @@
 #include "base/data/storage.h"
 #include "reports/iterations/iterations.h"
 #include "reports/live/live.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -11,7 +11,7 @@
 #include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

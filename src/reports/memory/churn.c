@@ -10,7 +10,7 @@
 #include "base/data/storage.h"
 #include "profile/nvtx/ranges.h"
 #include "reports/memory/memory.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

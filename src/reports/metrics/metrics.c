@@ -13,7 +13,7 @@
 #include "profile/dense.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -11,7 +11,7 @@
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

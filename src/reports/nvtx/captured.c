@@ -11,7 +11,7 @@
 #include "profile/nvtx/captured.h"
 #include "profile/reading.h"
 #include "reports/nvtx/calls.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -11,7 +11,7 @@
 #include "reports/nvtx/calls.h"
 #include "reports/nvtx/captured.h"
 #include "reports/nvtx/spans.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

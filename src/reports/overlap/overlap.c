@@ -16,7 +16,7 @@
 #include "profile/names/kernel_kinds.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

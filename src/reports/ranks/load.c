@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

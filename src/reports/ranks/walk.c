@@ -9,7 +9,7 @@
 #include "profile/nvtx/open.h"
 #include "profile/reading.h"
 #include "reports/ranks/inside.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

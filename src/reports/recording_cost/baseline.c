@@ -6,7 +6,7 @@
 
 #include "base/data/algorithms.h"
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

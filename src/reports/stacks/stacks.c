@@ -10,7 +10,7 @@
 #include "base/text/strings.h"
 #include "profile/stacks/where.h"
 #include "reports/stacks/build.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

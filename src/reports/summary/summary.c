@@ -12,7 +12,7 @@
 #include "profile/ranges.h"
 #include "profile/reading.h"
 #include "reports/summary/unified.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

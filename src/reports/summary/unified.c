@@ -12,7 +12,7 @@
 #include "profile/reading.h"
 #include "reports/common/quality.h"
 #include "reports/summary/print.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

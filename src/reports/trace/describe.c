@@ -10,7 +10,7 @@
 #include "profile/names/names.h"
 #include "reports/summary/summary.h"
 #include "reports/trace/records.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -4,7 +4,7 @@
 #include "reports/trace/records.h"
 
 #include "profile/reading.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

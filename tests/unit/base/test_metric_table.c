@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/metrics/metrics.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

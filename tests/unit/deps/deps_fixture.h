@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "reports/deps/deps.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 #include "unit/trace_fixture.h"
 
 struct scene {

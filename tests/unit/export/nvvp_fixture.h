@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "export/nvvp/nvvp.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 #include "unit/trace_fixture.h"
 
 static char nvvp_folder[] = "/tmp/test_nvvp.XXXXXX";

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/write/writer.h"
+#include "trace/writer.h"
 
 enum { PLAY_RANKS = 4, PLAY_STREAMS = 2, PLAY_NAMES = 12, PLAY_OPS = 200, PLAY_MOMENTS = 1600 };
 

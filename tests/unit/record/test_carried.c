@@ -16,7 +16,7 @@
 
 #include "record/names/dictionary.h"
 #include "record/rows/nvtx_ranges.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 #include "unit/trace_fixture.h"
 
 enum { THREADS = 4, MAX_EVENTS = 400, MAX_ROWS = 100000 };

@@ -13,7 +13,7 @@
 
 #include "record/names/dictionary.h"
 #include "record/nccl/collectives.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 #include "unit/trace_fixture.h"
 
 #include "base/poison.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "record/rows/decode.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 #include "unit/trace_fixture.h"
 
 enum { WANTED = 3, UNWANTED, THREAD = 77 };

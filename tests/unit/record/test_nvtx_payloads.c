@@ -7,7 +7,7 @@
 #include "record/names/dictionary.h"
 #include "record/names/payloads.h"
 #include "record/nvtx/nvtx.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 #include "unit/trace_fixture.h"
 
 #include "base/poison.h"

@@ -16,7 +16,7 @@
 
 #include "record/names/dictionary.h"
 #include "record/rows/nvtx_ranges.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 #include "unit/trace_fixture.h"
 
 #define GRAPH 5u

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "reports/ranks/ranks.h"
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 #include "unit/failing_malloc.h"
 #include "unit/trace_fixture.h"
 

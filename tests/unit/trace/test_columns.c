@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "trace/codec/codec.h"
-#include "trace/codec/encode.h"
+#include "trace/codec.h"
+#include "trace/encode.h"
 #include "unit/trace_fixture.h"
 
 #define ALL_COLUMNS UINT32_MAX

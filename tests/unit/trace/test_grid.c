@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 #include "unit/trace_fixture.h"
 
 #define ROWS 6000

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 #include "unit/trace_fixture.h"
 
 #define ROWS     3000

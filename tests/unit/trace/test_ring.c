@@ -11,7 +11,7 @@
 
 #include <miniprof/format.h>
 
-#include "trace/write/chunks.h"
+#include "trace/chunks.h"
 #include "unit/trace_fixture.h"
 
 #define HUNDRED_KB 100000u

@@ -10,7 +10,7 @@
 
 #include <miniprof/format.h>
 
-#include "trace/write/chunks.h"
+#include "trace/chunks.h"
 #include "unit/failing_malloc.h"
 
 static struct mp_chunk_ring ring = {.max = 1 << 20};

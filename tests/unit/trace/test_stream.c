@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 #include "unit/trace_fixture.h"
 
 static void expect_bytes(enum mp_layout layout, const uint64_t *values, uint32_t rows,

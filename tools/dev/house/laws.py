@@ -33,13 +33,13 @@ ALLOWED["command"] = set(ALLOWED) - {"record", "preload"} | {"command"}
 # A layer's folders are of two kinds. A library shows all of its headers. A family answers one
 # question and shows one header, which has the family's name (reports/deps/deps.h), and print.h; its
 # other headers are private. Where a folder shows other headers, SHOWN lists them.
-LIBRARIES = ("base", "base/*", "trace/*", "profile", "profile/*", "record/*", "preload", "table",
+LIBRARIES = ("base", "base/*", "trace", "profile", "profile/*", "record/*", "preload", "table",
              "cli", "reports/common", "export", "run", "page")
 SHOWN = {
     "export/tables": ("tables.h", "sqlite.h"), # export/nvvp writes its own tables
     "reports/ranks": ("ranks.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),
-    "reports/summary": ("summary.h", "print.h", "contents.h", "merge.h", "unified.h"),
+    "reports/summary": ("summary.h", "print.h", "merge.h", "unified.h"),
     "record/nvtx": ("nvtx.h", "time.h", "watch.h"),
 }
 

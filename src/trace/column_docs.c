@@ -2,7 +2,7 @@
  * the command prints them: there the linker leaves this object out. (Of one object it keeps all
  * texts or none.)
  */
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include "base/poison.h"
 

@@ -3,7 +3,7 @@
  * The file itself says how long its index is, and the file may be forged. So the index is read in
  * blocks, and the memory for it does not depend on its length.
  */
-#include "trace/read/reader.h"
+#include "trace/reader.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -8,9 +8,9 @@
 #include "base/io.h"
 #include "base/status.h"
 #include "base/text/units.h"
-#include "trace/codec/codec.h"
-#include "trace/codec/schema.h"
-#include "trace/read/reader.h"
+#include "trace/codec.h"
+#include "trace/reader.h"
+#include "trace/schema.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,12 +12,12 @@
  * counted as lost, definitions are kept, and each flush tries again. As soon as there is room,
  * later rows are complete again, because the definitions are written before them.
  */
-#ifndef MP_TRACE_WRITE_WRITER_H
-#define MP_TRACE_WRITE_WRITER_H
+#ifndef MP_TRACE_WRITER_H
+#define MP_TRACE_WRITER_H
 
 #include "base/status.h"
-#include "trace/codec/encode.h"
-#include "trace/codec/schema.h"
+#include "trace/encode.h"
+#include "trace/schema.h"
 
 /* Takes chunks instead of a file. */
 struct mp_chunk_sink {

@@ -4,7 +4,7 @@
  */
 #include "base/data/storage.h"
 #include "base/status.h"
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

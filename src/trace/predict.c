@@ -1,7 +1,7 @@
 /* Replaces values by what the prediction missed, and back. Both directions stand side by side
  * here, because they must update the shared state in the same order.
  */
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * are.
  */
 #include "base/data/storage.h"
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 
 #include <string.h>
 

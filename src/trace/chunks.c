@@ -1,5 +1,5 @@
 /* Where the writer's chunks go: a file, or memory that keeps those of a time window. */
-#include "trace/write/chunks.h"
+#include "trace/chunks.h"
 
 #include <errno.h>
 #include <miniprof/format.h>

@@ -1,8 +1,8 @@
 /* How the columns of tables.def become bytes that compress well, and come back: what encoder and
  * decoder share, and the decoder.
  */
-#ifndef MP_TRACE_CODEC_CODEC_H
-#define MP_TRACE_CODEC_CODEC_H
+#ifndef MP_TRACE_CODEC_H
+#define MP_TRACE_CODEC_H
 
 #include <miniprof/format.h>
 #include <miniprof/trace.h>

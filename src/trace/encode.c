@@ -1,11 +1,11 @@
 /* Keeps rows column by column until a chunk is full, and encodes them. */
-#include "trace/codec/encode.h"
+#include "trace/encode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/storage.h"
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 
 #include "base/poison.h"
 

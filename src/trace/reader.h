@@ -1,6 +1,6 @@
 /* An open trace file: the struct that reader.c, cursor.c and decode.c share. */
-#ifndef MP_TRACE_READ_READER_H
-#define MP_TRACE_READ_READER_H
+#ifndef MP_TRACE_READER_H
+#define MP_TRACE_READER_H
 
 #include <miniprof/format.h>
 #include <miniprof/trace.h>

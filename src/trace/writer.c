@@ -2,10 +2,10 @@
  * is written, the definitions that the rows refer to are written first. After an error it accepts
  * rows and drops them, so that the recorder need not check each one.
  */
-#include "trace/write/writer.h"
-#include "trace/codec/codec.h"
-#include "trace/codec/encode.h"
-#include "trace/write/chunks.h"
+#include "trace/writer.h"
+#include "trace/chunks.h"
+#include "trace/codec.h"
+#include "trace/encode.h"
 
 #include <stdlib.h>
 #include <string.h>

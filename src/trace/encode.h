@@ -1,11 +1,11 @@
 /* From rows to the bytes of a chunk, before compression. */
-#ifndef MP_TRACE_CODEC_ENCODE_H
-#define MP_TRACE_CODEC_ENCODE_H
+#ifndef MP_TRACE_ENCODE_H
+#define MP_TRACE_ENCODE_H
 
 #include <miniprof/trace.h>
 
 #include "base/data/storage.h"
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 
 /* ---- The rows of one table that are not written yet, column by column ---- */
 

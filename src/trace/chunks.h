@@ -1,6 +1,6 @@
 /* Where the writer's chunks go: a file, or memory that keeps those of a time window. */
-#ifndef MP_TRACE_WRITE_CHUNKS_H
-#define MP_TRACE_WRITE_CHUNKS_H
+#ifndef MP_TRACE_CHUNKS_H
+#define MP_TRACE_CHUNKS_H
 
 #include <miniprof/trace.h>
 #include <stdbool.h>

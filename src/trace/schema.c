@@ -1,9 +1,9 @@
 /* The tables of tables.def as data, for code that handles any table. */
-#include "trace/codec/schema.h"
+#include "trace/schema.h"
 
 #include <string.h>
 
-#include "trace/codec/codec.h"
+#include "trace/codec.h"
 
 #include "base/poison.h"
 

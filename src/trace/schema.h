@@ -11,10 +11,10 @@
  *     for (uint32_t row = 0; row < batch->rows; row++)
  *         total += kernel.duration[row];
  */
-#ifndef MP_TRACE_CODEC_SCHEMA_H
-#define MP_TRACE_CODEC_SCHEMA_H
+#ifndef MP_TRACE_SCHEMA_H
+#define MP_TRACE_SCHEMA_H
 
-#include "trace/codec/tables.def"
+#include "trace/tables.def"
 
 #include <miniprof/trace.h>
 
