@@ -235,12 +235,12 @@ $(foreach folder,$(CORE_FOLDERS) src/command,$(OBJ)/$(folder)/%.o): \
 # fast, but small: analyses and exports take up to a tenth longer, and the command is a tenth
 # smaller. `table` and `trace` print millions of rows; deps and replay walk graphs of millions.
 SMALL_WORK := $(filter-out $(addprefix src/reports/,deps replay trace),$(wildcard src/reports/*)) \
-	$(addprefix src/profile/,common costs names nvtx stacks) \
+	$(addprefix src/profile/,common names nvtx stacks) \
 	$(addprefix src/base/,metrics settings text) \
 	$(addprefix src/,cli export page run calibrate nvprof command)
 $(foreach folder,$(SMALL_WORK),$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
 # What is done once for each trace, or for each row of a page, not for each row of the trace.
-$(addprefix $(OBJ)/src/,$(addprefix profile/,identity.o quality.o set.o merge.o) \
+$(addprefix $(OBJ)/src/,$(addprefix profile/,costs.o identity.o quality.o set.o merge.o) \
 	$(addprefix reports/deps/,command.o iterations.o names.o print.o trace.o what_if.o) \
 	$(addprefix table/,documents.o terminal.o view.o) \
 	$(addprefix base/,elf_symbols.o io.o log.o process.o) trace/reader.o \

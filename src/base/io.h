@@ -103,7 +103,7 @@ bool mp_pattern_number(const char *path, unsigned number, char *buffer, size_t s
 
 /* ---- The user's file of what recording costs ----
  *
- * `miniprof calibrate` writes it (profile/costs/costs.h has its form). The recorder copies it into
+ * `miniprof calibrate` writes it (profile/costs.h has its form). The recorder copies it into
  * each trace, and reports read it. The file is never read for a privileged process: then
  * secure_getenv finds no folder.
  */

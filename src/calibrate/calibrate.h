@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "calibrate/answer.h"
-#include "profile/costs/costs.h"
+#include "profile/costs.h"
 
 #define CALIBRATE_MAX_ROUNDS 99
 

@@ -1,5 +1,5 @@
 /* What `miniprof export` does once its options are read: finds out where the output goes, and has a
- * format write the rows of traces. `miniprof fleet add` (fleet/) does so for each trace. */
+ * format write the rows of traces. `miniprof fleet add` (fleet.c) does so for each trace. */
 #ifndef MP_EXPORT_EXPORTS_H
 #define MP_EXPORT_EXPORTS_H
 
@@ -37,11 +37,6 @@ struct export_job {
 /* Exports the set. `argument` is the trace or folder of the command line; NULL: several. Returns
  * the exit code, after complaints. */
 int export_set(struct export_job *job, const struct trace_set *traces, const char *argument);
-
-/* `miniprof fleet add`: adds the traces of `count` files and folders, with the folders below, to
- * the lake job->output, each by one rename. What is there already is refused unless job->force.
- * Prints how many were added; returns the exit code, after complaints. */
-int fleet_add(struct export_job *job, int count, char **arguments);
 
 /* Inside: writes the processes to `out`, or into `folder` if the format wants one. Returns the exit
  * code: EXIT_FINDINGS if a trace is not whole; EXIT_USAGE and more after a complaint. */

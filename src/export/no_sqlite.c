@@ -2,7 +2,7 @@
  * MP_ERR_UNSUPPORTED.
  */
 #include "export/nvvp/nvvp.h"
-#include "export/tables/tables.h"
+#include "export/tables.h"
 
 #include "base/poison.h"
 

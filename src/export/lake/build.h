@@ -11,7 +11,7 @@
 #include "base/data/map.h"
 #include "export/format.h"
 #include "export/lake/tables.def"
-#include "export/tables/tables.h"
+#include "export/tables.h"
 #include "trace/schema.h"
 
 /* ---- The tables (tables.def) by number, and the columns of each ---- */

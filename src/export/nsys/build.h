@@ -18,7 +18,7 @@
 #include "base/data/storage.h"
 #include "export/format.h"
 #include "export/nsys/tables.def"
-#include "export/tables/tables.h"
+#include "export/tables.h"
 #include "profile/stacks/call_stacks.h"
 #include "trace/schema.h"
 

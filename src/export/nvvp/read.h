@@ -13,7 +13,7 @@
 #include "base/data/storage.h"
 #include "base/status.h"
 #include "export/nvvp/schema.h"
-#include "export/tables/sqlite.h"
+#include "export/sqlite.h"
 #include "trace/writer.h"
 
 struct nvvp_reader {

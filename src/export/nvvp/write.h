@@ -8,7 +8,7 @@
 #include "base/data/map.h"
 #include "base/data/storage.h"
 #include "export/nvvp/schema.h"
-#include "export/tables/sqlite.h"
+#include "export/sqlite.h"
 #include "profile/dense.h"
 #include "profile/nvtx/match.h"
 

@@ -11,7 +11,7 @@
 
 #include <miniprof/trace.h>
 
-#include "profile/costs/costs.h"
+#include "profile/costs.h"
 #include "reports/deps/deps.h"
 #include "reports/iterations/iterations.h"
 #include "reports/recording_cost/baseline.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "profile/costs/costs.h"
+#include "profile/costs.h"
 #include "unit/trace_fixture.h"
 
 static const struct costs_key key = {"NVIDIA H200", 13000, 130001};

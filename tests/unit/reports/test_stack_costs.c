@@ -1,5 +1,5 @@
 /* What taking a stack costs is taken out of the calls that have one. Times of scenes are us, costs
- * ns: 500 for a stack of Python, 1300 for a native one, besides those of profile/costs/costs.def.
+ * ns: 500 for a stack of Python, 1300 for a native one, besides those of profile/costs.def.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -36,7 +36,6 @@ ALLOWED["command"] = set(ALLOWED) - {"record", "preload"} | {"command"}
 LIBRARIES = ("base", "base/*", "trace", "profile", "profile/*", "record/*", "preload", "table",
              "cli", "reports/common", "export", "run", "page")
 SHOWN = {
-    "export/tables": ("tables.h", "sqlite.h"), # export/nvvp writes its own tables
     "reports/ranks": ("ranks.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),
     "reports/summary": ("summary.h", "print.h", "merge.h", "unified.h"),

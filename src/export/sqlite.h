@@ -1,6 +1,6 @@
 /* SQLite with this project's errors: one line that names the file, and a status. */
-#ifndef MP_EXPORT_TABLES_SQLITE_H
-#define MP_EXPORT_TABLES_SQLITE_H
+#ifndef MP_EXPORT_SQLITE_H
+#define MP_EXPORT_SQLITE_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* The table of costs: names, texts and built-in values, from costs.def. */
-#include "profile/costs/costs.h"
+#include "profile/costs.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ static const struct {
     double builtin;
 } table[] = {
 #define COST(name, builtin, text) {#name, text, offsetof(struct costs, name), builtin},
-#include "profile/costs/costs.def"
+#include "profile/costs.def"
 #undef COST
 };
 
@@ -33,7 +33,7 @@ static const struct {
 void costs_built_in(struct costs *costs)
 {
 #define COST(name, builtin, text) costs->name = (builtin);
-#include "profile/costs/costs.def"
+#include "profile/costs.def"
 #undef COST
     costs->stack = 0;
 }

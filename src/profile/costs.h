@@ -3,8 +3,8 @@
  * `miniprof calibrate` measures them once and keeps them in the user's cache folder. The recorder
  * copies what is there into each trace, so that a trace knows them on another machine too.
  */
-#ifndef MP_PROFILE_COSTS_COSTS_H
-#define MP_PROFILE_COSTS_COSTS_H
+#ifndef MP_PROFILE_COSTS_H
+#define MP_PROFILE_COSTS_H
 
 #include <miniprof/trace.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 /* ns each time; costs.def says of what. */
 struct costs {
 #define COST(name, builtin, text) double name;
-#include "profile/costs/costs.def"
+#include "profile/costs.def"
 #undef COST
     double stack; /* a stack, inside of the call; of the kind that the trace has. No file has it */
 };

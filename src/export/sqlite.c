@@ -3,7 +3,7 @@
  * SQLite's message is turned into this project's struct mp_error here, with the name of the file,
  * so that no other file knows SQLite's codes.
  */
-#include "export/tables/sqlite.h"
+#include "export/sqlite.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/data/storage.h"
-#include "export/tables/tables.h"
+#include "export/tables.h"
 
 #include "base/poison.h"
 

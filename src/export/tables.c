@@ -1,7 +1,7 @@
 /* What both kinds of output share: tables that come with their first row, and the first failure.
  * Below it, tables as Parquet files of a folder: TABLE.parquet.
  */
-#include "export/tables/tables.h"
+#include "export/tables.h"
 
 #include <errno.h>
 #include <fcntl.h>

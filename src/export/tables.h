@@ -13,8 +13,8 @@
  * A table comes into being with its first row. A required cell that is not given is 0 or an empty
  * text. Memory is that of the back end: SQLite's cache, or one group of rows for each Parquet file.
  */
-#ifndef MP_EXPORT_TABLES_TABLES_H
-#define MP_EXPORT_TABLES_TABLES_H
+#ifndef MP_EXPORT_TABLES_H
+#define MP_EXPORT_TABLES_H
 
 #include <stdbool.h>
 #include <stdint.h>
