@@ -178,13 +178,11 @@ static bool is_folder(const char *path)
 /* Others may make the same one now. */
 static enum mp_status make_folder(const char *path, struct mp_error *error)
 {
-    int cause;
-
     if (mkdir(path, 0700) == 0) {
         chmod(path, 0700); /* a umask may have taken our own rights */
         return MP_OK;
     }
-    cause = errno;
+    int cause = errno;
     if (is_folder(path))
         return MP_OK;
     errno = cause == EEXIST ? ENOTDIR : cause;
@@ -196,7 +194,6 @@ enum mp_status mp_make_folders(const char *path, struct mp_error *error)
     char folder[PATH_MAX];
     const char *last = strrchr(path, '/');
     size_t length = last ? (size_t)(last - path) : 0;
-    size_t at;
 
     if (!length)
         return MP_OK;
@@ -206,7 +203,7 @@ enum mp_status mp_make_folders(const char *path, struct mp_error *error)
     folder[length] = '\0';
     if (is_folder(folder))
         return MP_OK;
-    for (at = 1; at <= length; at++) {
+    for (size_t at = 1; at <= length; at++) {
         if (folder[at] && folder[at] != '/')
             continue;
         folder[at] = '\0';
@@ -223,14 +220,13 @@ uint64_t mp_data_bytes(int fd, uint64_t bytes)
 
     while (at < bytes) {
         off_t data = lseek(fd, (off_t)at, SEEK_DATA);
-        off_t hole;
 
         if (data < 0 && errno != ENXIO)
             break;
         if (data < 0 || (uint64_t)data >= bytes)
             return at - holes;
         holes += (uint64_t)data - at;
-        hole = lseek(fd, data, SEEK_HOLE);
+        off_t hole = lseek(fd, data, SEEK_HOLE);
         if (hole <= data)
             break;
         at = (uint64_t)hole;
@@ -311,12 +307,11 @@ static enum mp_status parse_name(const char **cursor, struct part *part, struct 
     const char *start = *cursor + 1;
     const char *end = **cursor == '{' ? strchr(start, '}') : NULL;
     size_t length = end ? (size_t)(end - start) : 0;
-    size_t i;
 
     if (!end || !length || length >= sizeof(part->name))
         return mp_error_set(error, MP_ERR_ARGUMENT,
                             "%%q needs the name of an environment variable: %%q{NAME}");
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         if (!isalnum((unsigned char)start[i]) && start[i] != '_')
             return mp_error_set(error, MP_ERR_ARGUMENT,
                                 "%%q{%.*s} does not name an environment variable", (int)length,
@@ -368,9 +363,7 @@ static void put_host(struct output *out)
 /* The rank as the launcher set it, if it is a number: any other text could change the path. */
 static const char *find_rank(void)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(rank_variables) / sizeof(*rank_variables); i++) {
+    for (size_t i = 0; i < sizeof(rank_variables) / sizeof(*rank_variables); i++) {
         const char *value = secure_getenv(rank_variables[i]);
         uint64_t number;
 
@@ -450,12 +443,11 @@ enum mp_status mp_pattern_expand(const char *pattern, char *buffer, size_t size,
                                  struct mp_error *error)
 {
     struct output out = {.buffer = buffer, .size = size};
-    enum mp_status status;
 
     if (!size)
         return mp_error_set(error, MP_ERR_ARGUMENT, "no room for a file name");
     buffer[0] = '\0';
-    status = expand(pattern, &out, error);
+    enum mp_status status = expand(pattern, &out, error);
     if (status != MP_OK)
         buffer[0] = '\0';
     return status;
@@ -466,13 +458,13 @@ bool mp_pattern_number(const char *path, unsigned number, char *buffer, size_t s
     static const char suffix[] = ".mpt";
     size_t stem = strlen(path);
     bool has_suffix = stem >= sizeof(suffix) && mp_text_equal(path + stem - 4, suffix);
-    int length;
 
     if (has_suffix)
         stem -= 4;
     if (stem >= size)
         return false;
-    length = snprintf(buffer, size, "%.*s.%u%s", (int)stem, path, number, has_suffix ? suffix : "");
+    int length =
+        snprintf(buffer, size, "%.*s.%u%s", (int)stem, path, number, has_suffix ? suffix : "");
     return length > 0 && (size_t)length < size;
 }
 
@@ -483,11 +475,10 @@ bool mp_pattern_number(const char *path, unsigned number, char *buffer, size_t s
 static bool compose(char *path, size_t size, const char *variable, const char *below)
 {
     const char *folder = secure_getenv(variable);
-    int length;
 
     if (!folder || *folder != '/')
         return false;
-    length = snprintf(path, size, "%s/%s" PLACE, folder, below);
+    int length = snprintf(path, size, "%s/%s" PLACE, folder, below);
     return length > 0 && (size_t)length < size;
 }
 
@@ -509,13 +500,12 @@ bool mp_costs_read(char text[MP_COSTS_BYTES + 1])
 {
     char path[4096];
     uint64_t bytes = 0;
-    bool whole;
     int fd = -1;
 
     if (!mp_costs_path(path, sizeof path) || mp_open_file(path, &fd, &bytes, NULL) != MP_OK)
         return false;
-    whole = bytes > 0 && bytes <= MP_COSTS_BYTES &&
-            mp_pread_exact(fd, text, (size_t)bytes, 0, NULL) == MP_OK;
+    bool whole = bytes > 0 && bytes <= MP_COSTS_BYTES &&
+                 mp_pread_exact(fd, text, (size_t)bytes, 0, NULL) == MP_OK;
     close(fd);
     if (!whole || !is_plain(text, (size_t)bytes))
         return false;

@@ -56,17 +56,15 @@ void mp_log(enum mp_log_level level, const char *format, ...)
     size_t start = sizeof(PREFIX) - 1;
     size_t room = sizeof(line) - start - 1; /* the newline goes where the NUL was */
     va_list arguments;
-    size_t bytes;
-    int length;
 
     if (!mp_log_enabled(level))
         return;
     va_start(arguments, format);
-    length = vsnprintf(line + start, room, format, arguments);
+    int length = vsnprintf(line + start, room, format, arguments);
     va_end(arguments);
     if (length < 0)
         return;
-    bytes = (size_t)length;
+    size_t bytes = (size_t)length;
     if (bytes >= room) {
         bytes = room - 1;
         memcpy(line + start + bytes - 3, "...", 3);

@@ -22,12 +22,11 @@ static pid_t ask_proc(void)
     char text[16];
     ssize_t bytes = readlink("/proc/self", text, sizeof(text) - 1);
     char *end;
-    long pid;
 
     if (bytes <= 0)
         return -1;
     text[bytes] = '\0';
-    pid = strtol(text, &end, 10);
+    long pid = strtol(text, &end, 10);
     return !*end && pid > 0 && pid <= INT_MAX ? (pid_t)pid : -1;
 }
 
@@ -67,14 +66,13 @@ socklen_t mp_ctl_address(struct sockaddr_un *address, pid_t pid)
 {
     struct stat namespace;
     unsigned long number = 0;
-    int length;
 
     if (stat("/proc/self/ns/pid", &namespace) == 0)
         number = (unsigned long)namespace.st_ino;
     memset(address, 0, sizeof(*address));
     address->sun_family = AF_UNIX;
     /* The name starts after a first byte of 0, which makes the address abstract. */
-    length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "miniprof/%lu/%d",
-                      number, (int)pid);
+    int length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "miniprof/%lu/%d",
+                          number, (int)pid);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }

@@ -16,14 +16,13 @@ enum mp_status mp_error_set(struct mp_error *error, enum mp_status status, const
 {
     int saved_errno = errno;
     va_list arguments;
-    int length;
 
     if (!error)
         return status;
 
     error->status = status;
     va_start(arguments, format);
-    length = vsnprintf(error->text, sizeof(error->text), format, arguments);
+    int length = vsnprintf(error->text, sizeof(error->text), format, arguments);
     va_end(arguments);
     if (length < 0)
         error->text[0] = '\0';

@@ -251,12 +251,11 @@ enum mp_status answer_read_trace(const char *path, unsigned device, struct answe
 {
     struct pass pass = {.answer = answer};
     struct mp_trace *trace;
-    enum mp_status status;
 
     MP_TRY(mp_trace_open(path, &trace, error));
     definitions_init(&pass.definitions, trace);
     quality_init(&pass.quality, trace);
-    status = read_trace(trace, device, &pass, key, error);
+    enum mp_status status = read_trace(trace, device, &pass, key, error);
     quality_free(&pass.quality);
     definitions_free(&pass.definitions);
     mp_trace_close(trace);

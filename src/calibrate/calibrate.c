@@ -260,13 +260,12 @@ static enum mp_status start(struct round *round, bool recorded, struct child *ch
     char answer[PLACE_BYTES];
     char device[16];
     char *argv[] = {program, command, probe, answer, device, NULL};
-    int result;
 
     place(round, FILE_ANSWER, answer);
     snprintf(device, sizeof device, "%u", round->options->device);
     fflush(NULL);
-    result = recorded ? launch_run(&round->launch, argv, child)
-                      : child_run(argv, prepare_bare, round, child);
+    int result = recorded ? launch_run(&round->launch, argv, child)
+                          : child_run(argv, prepare_bare, round, child);
     if (result != 0 || child->start_errno)
         return mp_error_set(error, MP_ERR_IO, "cannot start the probe: %s",
                             strerror(result ? errno : child->start_errno));
@@ -394,9 +393,8 @@ static enum mp_status run_rounds(struct round *round, struct costs *rounds,
                                  struct calibration *result, struct mp_error *error)
 {
     struct answer_key key = {.driver = 0};
-    size_t i;
 
-    for (i = 0; i < round->options->rounds; i++)
+    for (size_t i = 0; i < round->options->rounds; i++)
         MP_TRY(round_run(round, i % 2 == 0, &key, &rounds[i], error));
     mp_text_copy(result->gpu, sizeof result->gpu, key.gpu);
     result->key = (struct costs_key){result->gpu, key.driver, key.cupti};
@@ -409,14 +407,13 @@ enum mp_status calibrate(const struct calibrate_options *options, struct calibra
 {
     struct round *round = malloc(sizeof *round);
     struct costs *rounds = calloc(options->rounds, sizeof *rounds);
-    enum mp_status status;
 
     if (!round || !rounds) {
         free(round);
         free(rounds);
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     }
-    status = round_begin(round, options, error);
+    enum mp_status status = round_begin(round, options, error);
     if (status == MP_OK)
         status = run_rounds(round, rounds, result, error);
     round_end(round);

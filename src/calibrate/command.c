@@ -201,12 +201,11 @@ int cmd_calibrate(int argc, char **argv)
     struct calibration result;
     struct report_out out;
     struct mp_error error;
-    enum options_result parsed;
     int first;
 
     if (argc > 1 && !strcmp(argv[1], CALIBRATE_PROBE))
         return calibrate_probe(argc - 1, argv + 1);
-    parsed = options_parse(&set, argc, argv, &values, &first);
+    enum options_result parsed = options_parse(&set, argc, argv, &values, &first);
     if (parsed != OPTIONS_OK)
         return parsed == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
     if (!options_fine(&values, &options, argc - first) ||

@@ -101,7 +101,6 @@ static bool driver_load(struct driver *driver, const char **missing)
 #undef X
     };
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    void *clock;
 
     *missing = "CUDA driver (libcuda.so.1)";
     if (!library)
@@ -114,7 +113,7 @@ static bool driver_load(struct driver *driver, const char **missing)
         memcpy(symbols[i].function, &symbol, sizeof symbol);
     }
     driver->clock = monotonic;
-    clock = dlsym(library, "simgpu_clock_ns");
+    void *clock = dlsym(library, "simgpu_clock_ns");
     if (clock)
         memcpy(&driver->clock, &clock, sizeof clock);
     return true;
@@ -365,13 +364,12 @@ static bool burst(struct probe *probe, enum measure measure, bool warm)
 {
     unsigned calls = burst_calls(measure);
     uint64_t begin = probe->driver.clock();
-    uint64_t end;
 
     for (unsigned i = 0; i < calls; i++) {
         if (!call_once(probe, measure, i))
             return false;
     }
-    end = probe->driver.clock();
+    uint64_t end = probe->driver.clock();
     if (warm)
         probe_say_calls(probe, measure, begin, end, calls);
     return probe_settle(probe);
@@ -482,12 +480,10 @@ static bool put_work(struct probe *probe, const struct work *work)
  * had ended before all work was in the queue, and after a failure. */
 static bool sample(struct probe *probe, const struct work *work, double *ns)
 {
-    bool late;
-
     if (!record(probe, 0) || !probe_launch_spin(probe, GATE_US, NULL) || !record(probe, 1) ||
         !put_work(probe, work) || !record(probe, 2))
         return false;
-    late = probe->driver.event_query(probe->events[1]) == 0;
+    bool late = probe->driver.event_query(probe->events[1]) == 0;
     if (!probe_settle(probe) || late)
         return false;
     *ns = elapsed(probe, 1, 2) - work->kernels * elapsed(probe, 0, 1) * DEVICE_KERNEL_US / GATE_US;
@@ -572,14 +568,12 @@ static uint64_t watch(struct probe *probe, const volatile uint32_t *flag, uint64
 static bool trip(struct probe *probe, void *graph, enum measure seen, enum measure whole, bool warm)
 {
     volatile uint32_t *flag = probe->host;
-    uint64_t begin;
-    uint64_t began;
 
     *flag = 0;
-    begin = probe->driver.clock();
+    uint64_t begin = probe->driver.clock();
     if (!launch(probe, graph, flag))
         return false;
-    began = watch(probe, flag, begin);
+    uint64_t began = watch(probe, flag, begin);
     if (!probe_wait(probe))
         return false;
     if (!warm)
@@ -617,7 +611,6 @@ int calibrate_probe(int argc, char **argv)
 {
     struct probe probe = {.failed = false};
     uint64_t device;
-    bool done;
 
     if (argc != 3 || !mp_text_to_u64(argv[2], 0, INT32_MAX, &device)) {
         complain("calibrate", "unknown option '" CALIBRATE_PROBE "'");
@@ -629,8 +622,8 @@ int calibrate_probe(int argc, char **argv)
         return EXIT_UNREADABLE;
     }
     alarm(PATIENCE_S);
-    done = probe_set_up(&probe, (int)device) && probe_calls(&probe) && probe_device(&probe) &&
-           probe_trips(&probe);
+    bool done = probe_set_up(&probe, (int)device) && probe_calls(&probe) && probe_device(&probe) &&
+                probe_trips(&probe);
     if (fclose(probe.answer) != 0)
         done = false;
     return done ? EXIT_FINE : EXIT_FINDINGS;

@@ -167,8 +167,6 @@ static void complain_of_sort(const struct report_view *view)
 int view_close(int code, bool *written)
 {
     const struct report_view *view = &open_view.view;
-    bool flushed;
-
     bool column = !view->sort || !view->titles.bytes || view->sorted;
 
     progress_end();
@@ -179,7 +177,7 @@ int view_close(int code, bool *written)
         complain_of_sort(view);
         code = code < EXIT_USAGE ? EXIT_USAGE : code;
     }
-    flushed = fflush(stdout) == 0 && !ferror(stdout);
+    bool flushed = fflush(stdout) == 0 && !ferror(stdout);
     *written = screen_end() && flushed;
     return code;
 }

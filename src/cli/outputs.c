@@ -105,11 +105,9 @@ static void remove_unfinished(int number)
 static int write_to(const char *command, const char *path, FILE *out, page_writer *writer,
                     void *context)
 {
-    int code;
-
     if (!out)
         return cannot_write(command, path);
-    code = writer(context, out);
+    int code = writer(context, out);
     if ((fflush(out) != 0 || ferror(out)) && code < EXIT_USAGE)
         code = cannot_write(command, path);
     if (fclose(out) != 0 && code < EXIT_USAGE)
@@ -122,15 +120,13 @@ static int write_file_beside(const char *command, const char *path, const char *
                              page_writer *writer, void *context)
 {
     struct sigaction before[ENDINGS];
-    FILE *out;
-    int code;
 
     unfinished = part;
     endings_guard(before, remove_unfinished);
-    out = mp_output_stream(part, O_EXCL);
+    FILE *out = mp_output_stream(part, O_EXCL);
     if (out)
         mp_keep_mode(fileno(out), AT_FDCWD, path);
-    code = write_to(command, path, out, writer, context);
+    int code = write_to(command, path, out, writer, context);
     if (code < EXIT_USAGE && rename(part, path) != 0)
         code = cannot_write(command, path);
     if (out && code >= EXIT_USAGE)
@@ -142,11 +138,10 @@ static int write_file_beside(const char *command, const char *path, const char *
 static int replace(const char *command, const char *path, page_writer *writer, void *context)
 {
     char *part;
-    int code;
 
     if (asprintf(&part, "%s.%d.part", path, (int)getpid()) < 0)
         return out_of_memory(command);
-    code = write_file_beside(command, path, part, writer, context);
+    int code = write_file_beside(command, path, part, writer, context);
     free(part);
     return code;
 }
@@ -154,8 +149,6 @@ static int replace(const char *command, const char *path, page_writer *writer, v
 int page_write(const char *command, const char *path, page_writer *writer, void *context)
 {
     struct stat found;
-    char *target;
-    int code;
 
     if (!strcmp(path, "-"))
         return writer(context, stdout);
@@ -171,8 +164,8 @@ int page_write(const char *command, const char *path, page_writer *writer, void 
         complain(command, "the output wants another name: '%s' is a trace", path);
         return EXIT_USAGE;
     }
-    target = realpath(path, NULL);
-    code = target ? replace(command, target, writer, context) : cannot_write(command, path);
+    char *target = realpath(path, NULL);
+    int code = target ? replace(command, target, writer, context) : cannot_write(command, path);
     free(target);
     return code;
 }
@@ -231,7 +224,6 @@ static int move_file(int from, const char *name, int to)
 static int empty_entry(int from, const char *name, int to)
 {
     struct stat found;
-    int inside, failed;
 
     if (fstatat(from, name, &found, AT_SYMLINK_NOFOLLOW) != 0)
         return -1;
@@ -241,10 +233,10 @@ static int empty_entry(int from, const char *name, int to)
         return empty_folder(from, name, -1);
     if (mkdirat(to, name, 0700) != 0 && errno != EEXIST)
         return -1;
-    inside = openat(to, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int inside = openat(to, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (inside < 0)
         return -1;
-    failed = empty_folder(from, name, inside);
+    int failed = empty_folder(from, name, inside);
     close(inside);
     return failed;
 }
@@ -273,14 +265,13 @@ static int empty_folder(int at, const char *from, int to)
 static int put_in_place(const char *part, const char *path)
 {
     struct stat found;
-    int to, failed;
 
     if (lstat(path, &found) != 0)
         return rename(part, path);
-    to = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int to = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0)
         return -1;
-    failed = empty_folder(AT_FDCWD, part, to);
+    int failed = empty_folder(AT_FDCWD, part, to);
     close(to);
     return failed;
 }
@@ -329,11 +320,10 @@ int part_folder_inside(const char *command, const char *folder, folder_writer *w
                        void *context)
 {
     char *part;
-    int code;
 
     if (asprintf(&part, "%s/.part-XXXXXX", folder) < 0)
         return out_of_memory(command);
-    code = write_inside(command, folder, part, writer, context);
+    int code = write_inside(command, folder, part, writer, context);
     free(part);
     return code;
 }
@@ -342,13 +332,12 @@ int part_folder_write(const char *command, const char *path, folder_writer *writ
 {
     size_t length = strlen(path);
     char *part;
-    int code;
 
     while (length > 1 && path[length - 1] == '/')
         length--;
     if (asprintf(&part, "%.*s.%d.part", (int)length, path, (int)getpid()) < 0)
         return out_of_memory(command);
-    code = fill_beside(command, path, part, writer, context);
+    int code = fill_beside(command, path, part, writer, context);
     free(part);
     return code;
 }

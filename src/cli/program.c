@@ -47,13 +47,11 @@ static bool find_in_path(const char *name, char path[PATH_MAX])
 
 bool program_find(const char *name, char path[PATH_MAX])
 {
-    int length;
-
     if (strchr(name, '/'))
         return mp_text_copy(path, PATH_MAX, name) && is_program(path);
     if (find_in_path(name, path))
         return true;
-    length = snprintf(path, PATH_MAX, "./%s", name);
+    int length = snprintf(path, PATH_MAX, "./%s", name);
     return *name && length < PATH_MAX && is_program(path);
 }
 
@@ -162,11 +160,10 @@ static void close_elf(struct elf *elf)
 bool program_needs(const char *path, const char *library)
 {
     struct elf elf;
-    bool needs;
 
     if (!open_elf(&elf, path))
         return false;
-    needs = read_dynamic(&elf) && lists(&elf, library);
+    bool needs = read_dynamic(&elf) && lists(&elf, library);
     close_elf(&elf);
     return needs;
 }
@@ -189,11 +186,10 @@ static bool read_interpreter(const struct elf *elf, char interpreter[PATH_MAX])
 bool program_interpreter(const char *path, char interpreter[PATH_MAX])
 {
     struct elf elf;
-    bool has;
 
     if (!open_elf(&elf, path))
         return false;
-    has = read_interpreter(&elf, interpreter);
+    bool has = read_interpreter(&elf, interpreter);
     close_elf(&elf);
     return has;
 }

@@ -91,13 +91,12 @@ static size_t hang_of(const char *line, size_t bytes, size_t width)
 {
     size_t prefix = prefix_bytes(line, bytes);
     size_t begin = 0;
-    size_t at;
 
     if (prefix)
         return prefix <= width / 3 ? prefix : 2;
     while (begin < bytes && line[begin] == ' ')
         begin++;
-    for (at = begin; at + 1 < bytes && at < width; at++) {
+    for (size_t at = begin; at + 1 < bytes && at < width; at++) {
         if (line[at] != ' ' || line[at + 1] != ' ')
             continue;
         while (at < bytes && line[at] == ' ')
@@ -208,10 +207,9 @@ static bool is_there(const char *command)
 {
     char word[PATH_MAX];
     char found[PATH_MAX];
-    size_t bytes;
 
     command += strspn(command, " \t");
-    bytes = strcspn(command, " \t");
+    size_t bytes = strcspn(command, " \t");
     if (!bytes || bytes >= sizeof word)
         return false;
     memcpy(word, command, bytes);
@@ -395,12 +393,10 @@ static ssize_t take(void *cookie, const char *text, size_t bytes)
 
 void screen_begin(int file, const struct screen_options *options)
 {
-    FILE *stream;
-
     if (screen.stream)
         return;
     fflush(stdout);
-    stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take});
+    FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take});
     if (!stream)
         return;
     screen.stream = stream;

@@ -109,14 +109,13 @@ static void on_alarm(int number)
 {
     char line[LINE_BYTES + 2 * SECONDS_WIDTH];
     int before = errno;
-    size_t bytes;
 
     (void)number;
     if (!progress.runs)
         return;
     progress.seconds++;
     memcpy(line, progress.text, progress.bytes);
-    bytes = append_seconds(line, progress.bytes, (unsigned)progress.seconds);
+    size_t bytes = append_seconds(line, progress.bytes, (unsigned)progress.seconds);
     write_text(STDERR_FILENO, line, bytes);
     progress.drawn = 1;
     errno = before;

@@ -270,13 +270,12 @@ static const struct shell *find_shell(const char *name)
 int completions(int argc, char **argv, const struct command *commands, size_t count)
 {
     const struct shell *shell = find_shell(argc == 2 ? argv[1] : NULL);
-    struct shell context;
 
     if (!shell) {
         complain("completions", "for which shell? 'miniprof completions bash', zsh or fish");
         return EXIT_USAGE;
     }
-    context = *shell;
+    struct shell context = *shell;
     shell->begin(stdout, commands, count);
     options_listen(take_options, &context);
     for (size_t i = 0; i < count; i++) {

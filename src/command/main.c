@@ -225,13 +225,12 @@ static void occupy_standard_files(void)
 int main(int argc, char **argv)
 {
     bool written;
-    int code;
 
     occupy_standard_files();
     mp_time_limits_read(NULL); /* run with a mistake in it, the recorder says so */
     /* nvprof's reports go to stderr. Without this each cell of a table would be a system call. */
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
-    code = called_nvprof(argc, argv) ? cmd_nvprof(argc, argv) : dispatch(argc, argv);
+    int code = called_nvprof(argc, argv) ? cmd_nvprof(argc, argv) : dispatch(argc, argv);
     code = view_close(code, &written);
 
     /* If the output did not reach its reader, the command has failed. */

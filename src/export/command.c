@@ -185,11 +185,10 @@ static bool read_iterations(const char *text, struct export_options *options)
     const char *dots = text ? strstr(text, "..") : NULL;
     char first[24] = "";
     uint64_t *from = &options->iterations_from;
-    bool fits;
 
     if (!text)
         return true;
-    fits = mp_text_copy(first, sizeof first, text);
+    bool fits = mp_text_copy(first, sizeof first, text);
     if (dots && dots - text < (ptrdiff_t)sizeof first) {
         first[dots - text] = '\0';
         fits = true;
@@ -284,11 +283,11 @@ static bool take_own(const struct export_values *values, struct export_job *job)
 static int run(struct export_job *job, int count, char **arguments)
 {
     struct trace_set traces;
-    int code, written;
+    int code;
 
     if (!open_trace_set(set.command, count, arguments, &traces, &code))
         return code;
-    written = export_set(job, &traces, count == 1 ? arguments[0] : NULL);
+    int written = export_set(job, &traces, count == 1 ? arguments[0] : NULL);
     trace_set_free(&traces);
     return worse_code(code, written);
 }
@@ -300,12 +299,11 @@ int cmd_export(int argc, char **argv)
     struct export_job job = {.command = set.command};
     struct option_spec specs[OPTIONS_MAX];
     struct option_set whole = set;
-    enum options_result result;
     int first;
 
     whole.specs = specs;
     whole.count = list_options(specs);
-    result = options_parse(&whole, argc, argv, &values, &first);
+    enum options_result result = options_parse(&whole, argc, argv, &values, &first);
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
     if (!values.to) {

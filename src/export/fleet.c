@@ -116,11 +116,10 @@ static int add_folder(struct tree *tree, const char *command, const char *folder
 static int tree_add(struct tree *tree, const char *command, const char *path)
 {
     size_t before = tree->count;
-    int code;
 
     if (!trace_set_is_folder(path))
         return add_path(tree, command, path, true);
-    code = add_folder(tree, command, path);
+    int code = add_folder(tree, command, path);
     if (tree->count > before || code != EXIT_FINE)
         return code;
     complain(command, "no traces (*.mpt) in the folder '%s' or below", path);
@@ -261,13 +260,12 @@ static bool join(struct mp_buffer *path, const char *folder, const char *name)
 static bool exchange(struct fleet *fleet)
 {
     struct mp_buffer old = {.data = NULL};
-    bool done;
 
     if (renameat2(AT_FDCWD, text_of(&fleet->from), AT_FDCWD, text_of(&fleet->to),
                   RENAME_EXCHANGE) == 0)
         return true;
-    done = join(&old, fleet->part, "old") && rename(text_of(&fleet->to), text_of(&old)) == 0 &&
-           rename(text_of(&fleet->from), text_of(&fleet->to)) == 0;
+    bool done = join(&old, fleet->part, "old") && rename(text_of(&fleet->to), text_of(&old)) == 0 &&
+                rename(text_of(&fleet->from), text_of(&fleet->to)) == 0;
     mp_buffer_free(&old);
     return done;
 }
@@ -340,19 +338,18 @@ static bool share_run(const struct fleet *fleet)
 static int write_run(void *context, const char *part)
 {
     struct fleet *fleet = context;
-    int code, placed;
 
     fleet->part = part;
     if (!join(&fleet->from, part, "run"))
         return out_of_memory(fleet);
     if (mkdir(text_of(&fleet->from), 0700) != 0)
         return export_cannot_write(fleet->job);
-    code = export_write(fleet->job, NULL, text_of(&fleet->from));
+    int code = export_write(fleet->job, NULL, text_of(&fleet->from));
     if (code >= EXIT_USAGE)
         return code;
     if (!share_run(fleet))
         return export_cannot_write(fleet->job);
-    placed = put_in_place(fleet);
+    int placed = put_in_place(fleet);
     if (placed == EXIT_FINE) {
         fleet->added++;
         if (!mp_intern_add(&fleet->places, fleet->place.data, fleet->place.size))
@@ -365,14 +362,14 @@ static int add_trace(struct fleet *fleet, const struct tree_trace *trace)
 {
     struct trace_set set;
     char *path = trace->path;
-    int code, added;
+    int code;
 
     if (!open_trace_set(fleet->job->command, 1, &path, &set, &code))
         return trace->named ? code : EXIT_FINDINGS;
     fleet->job->set = &set;
     fleet->job->processes = set.processes;
     fleet->job->count = set.count;
-    added = find_place(fleet);
+    int added = find_place(fleet);
     if (added == EXIT_FINE) {
         fleet->job->ranks =
             fleet_job_of(&fleet->ranks, &fleet->tree, path, &fleet->job->ranks_process);
@@ -387,10 +384,8 @@ static int add_trace(struct fleet *fleet, const struct tree_trace *trace)
 static void add_all(struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->tree.count; i++) {
-        int code;
-
         progress_count(i, fleet->tree.count);
-        code = add_trace(fleet, &fleet->tree.traces[i]);
+        int code = add_trace(fleet, &fleet->tree.traces[i]);
         fleet->code = worse_code(fleet->code, code);
         if (fleet->job->cannot_write)
             break;
@@ -424,7 +419,6 @@ static int open_lake(struct fleet *fleet)
 static int fleet_add(struct export_job *job, int count, char **arguments)
 {
     struct fleet fleet = {.job = job, .code = EXIT_FINE};
-    int opened;
 
     job->path = job->output;
     job->own_progress = true;
@@ -433,7 +427,7 @@ static int fleet_add(struct export_job *job, int count, char **arguments)
 
         fleet.code = worse_code(fleet.code, code);
     }
-    opened = fleet.tree.count ? open_lake(&fleet) : EXIT_FINE;
+    int opened = fleet.tree.count ? open_lake(&fleet) : EXIT_FINE;
     fleet.code = opened > fleet.code ? opened : fleet.code;
     if (fleet.tree.count && opened == EXIT_FINE) {
         add_all(&fleet);

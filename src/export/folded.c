@@ -81,11 +81,9 @@ static void stacks_begin(struct stacks *stacks)
 /* Adds a frame; NULL: without a name. */
 static void stacks_add(struct stacks *stacks, const char *name)
 {
-    size_t begin;
-
     if (stacks->text.size)
         mp_buffer_append_byte(&stacks->text, ';');
-    begin = stacks->text.size;
+    size_t begin = stacks->text.size;
     mp_buffer_append_text(&stacks->text, name && *name ? name : "(no name)");
     for (size_t i = begin; i < stacks->text.size; i++) {
         if (stacks->text.data[i] == ';')
@@ -136,11 +134,10 @@ static void add_chain(struct stacks *stacks, uint32_t node)
 static void stacks_add_ranges(struct stacks *stacks, uint64_t thread, uint64_t begin, uint64_t end)
 {
     uint32_t index = mp_map_get(&stacks->spans.thread_index, thread);
-    const struct nvtx_thread *in;
 
     if (index == MP_MAP_ABSENT)
         return;
-    in = &stacks->spans.threads[index];
+    const struct nvtx_thread *in = &stacks->spans.threads[index];
     for (uint32_t i = 0; i < in->lane_count; i++)
         add_chain(stacks, nvtx_spans_find(&stacks->spans, &stacks->spans.lanes[in->first_lane + i],
                                           begin, end));
@@ -154,11 +151,9 @@ static bool same_text(const char *a, const char *b)
 /* Whether a captured range is the innermost one of the launch. */
 static bool is_innermost(const struct stacks *stacks, const struct captured_path *path)
 {
-    const struct nvtx_kind *kind;
-
     if (!stacks->innermost)
         return false;
-    kind = &stacks->spans.kinds[stacks->innermost - 1];
+    const struct nvtx_kind *kind = &stacks->spans.kinds[stacks->innermost - 1];
     return same_text(path->name, mp_intern_get(&stacks->names, kind->name, NULL)) &&
            same_text(path->domain,
                      kind->domain ? mp_intern_get(&stacks->names, kind->domain, NULL) : NULL);
@@ -280,13 +275,11 @@ static bool counts(const struct folded *folded, const struct export_row *row)
 static uint64_t weight_of_call(const struct folded *folded, const struct export_row *row)
 {
     const struct deps_activity *activities = folded->analyses->deps.activities;
-    uint64_t sum;
-    uint32_t last;
 
     if (!counts(folded, row))
         return 0;
-    sum = weight_of(folded, row->activity);
-    last = activities[row->activity].last_of_call;
+    uint64_t sum = weight_of(folded, row->activity);
+    uint32_t last = activities[row->activity].last_of_call;
     for (uint32_t i = row->activity + 1; i <= last; i++) {
         if (activities[i].first_of_call == row->activity)
             sum += weight_of(folded, i);
@@ -308,10 +301,9 @@ static uint64_t weight_of_work(const struct folded *folded, const struct export_
 static enum mp_status add_up(struct folded *folded, uint64_t weight)
 {
     struct mp_buffer *text = &folded->stacks.text;
-    uint32_t id;
 
     MP_TRY(text->status);
-    id = mp_intern_add(&folded->texts, text->data, text->size);
+    uint32_t id = mp_intern_add(&folded->texts, text->data, text->size);
     if (!id)
         return MP_ERR_MEMORY;
     while (folded->sum_count <= id) {
@@ -353,15 +345,13 @@ static enum mp_status take_host(struct folded *folded, const struct export_row *
 static void add_launch(struct folded *folded, const struct export_row *row)
 {
     const struct deps *deps = &folded->analyses->deps;
-    const struct deps_activity *call;
-    uint32_t launch;
 
     if (!folded->analyses->known || row->activity == DEPS_NONE)
         return;
-    launch = deps->activities[row->activity].launch;
+    uint32_t launch = deps->activities[row->activity].launch;
     if (launch == DEPS_NONE)
         return;
-    call = &deps->activities[launch];
+    const struct deps_activity *call = &deps->activities[launch];
     stacks_add_ranges(&folded->stacks, deps->lanes[call->lane].id, call->begin, call->begin + 1);
 }
 

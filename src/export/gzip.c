@@ -58,10 +58,9 @@ static ssize_t write_bytes(void *cookie, const char *bytes, size_t count)
 static int finish(void *cookie)
 {
     struct gzip *gzip = cookie;
-    bool written;
 
     gzip->zlib.avail_in = 0;
-    written = compress_input(gzip, Z_FINISH);
+    bool written = compress_input(gzip, Z_FINISH);
     deflateEnd(&gzip->zlib);
     free(gzip);
     return written ? 0 : -1;

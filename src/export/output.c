@@ -202,7 +202,6 @@ int export_set(struct export_job *job, const struct trace_set *traces, const cha
     bool folder = job->format->folder && !job->table;
     char path[PATH_MAX];
     struct ranks ranks;
-    int code;
 
     if (job->output && !strcmp(job->output, "-") && (each || folder)) {
         complain(job->command, "%s writes %s; the standard output takes one file%s",
@@ -222,7 +221,7 @@ int export_set(struct export_job *job, const struct trace_set *traces, const cha
     job->path = path;
     if (job->format->matched && traces->count > 1 && export_match(traces, &ranks))
         job->ranks = &ranks;
-    code = each ? write_each(job, traces, path) : write_one(job, folder);
+    int code = each ? write_each(job, traces, path) : write_one(job, folder);
     if (job->ranks)
         ranks_free(&ranks);
     job->ranks = NULL;

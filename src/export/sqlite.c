@@ -165,12 +165,11 @@ bool export_db_has_table(const struct export_db *db, const char *table)
     static const char sql[] = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
                               "AND name = ?1";
     sqlite3_stmt *statement;
-    bool found;
 
     if (export_db_prepare(db, sql, &statement, NULL) != MP_OK)
         return false;
     sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
-    found = sqlite3_step(statement) == SQLITE_ROW;
+    bool found = sqlite3_step(statement) == SQLITE_ROW;
     sqlite3_finalize(statement);
     return found;
 }
@@ -260,13 +259,12 @@ static enum mp_status put(void *state, const struct tables_table *table, void *h
                           const struct tables_cell *cells, struct mp_error *error)
 {
     struct export_db *db = state;
-    enum mp_status status;
 
     for (unsigned i = 0; i < table->column_count; i++) {
         if (bind(handle, (int)i + 1, &cells[i]) != SQLITE_OK)
             return failed(db, error);
     }
-    status = export_db_put(db, handle, error);
+    enum mp_status status = export_db_put(db, handle, error);
     if (status == MP_ERR_IO)
         errno =
             sqlite3_errcode(db->handle) == SQLITE_FULL ? ENOSPC : sqlite3_system_errno(db->handle);
@@ -296,13 +294,12 @@ static enum mp_status name_of(FILE *out, const char *path, char name[PATH_MAX],
 {
     char link[32];
     struct stat found;
-    ssize_t length;
 
     if (fstat(fileno(out), &found) != 0 || !S_ISREG(found.st_mode) || found.st_size)
         return mp_error_set(error, MP_ERR_ARGUMENT,
                             "no SQLite file can be written there; name a new file with -o");
     snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(out));
-    length = readlink(link, name, PATH_MAX - 1);
+    ssize_t length = readlink(link, name, PATH_MAX - 1);
     if (length < 0)
         return mp_error_set(error, MP_ERR_IO, "cannot find '%.150s': %m", path);
     name[length] = '\0';
@@ -315,14 +312,13 @@ enum mp_status tables_open_sqlite(FILE *out, const char *path, const struct tabl
     static const struct tables_back back = {begin, put, end, close_file};
     struct export_db *db;
     char name[PATH_MAX] = "";
-    enum mp_status status;
 
     *tables = NULL;
     MP_TRY(name_of(out, path, name, error));
     db = calloc(1, sizeof *db);
     if (!db)
         return out_of_memory(error);
-    status = export_db_create(db, path, name, error);
+    enum mp_status status = export_db_create(db, path, name, error);
     if (status == MP_OK)
         return tables_new(&back, db, all, count, tables, error);
     close_file(db, false, NULL);

@@ -86,11 +86,11 @@ enum mp_status tables_put(struct tables *tables, unsigned index, const struct ta
 {
     const struct tables_table *table = &tables->all[index];
     struct tables_cell whole[TABLES_MAX_COLUMNS];
-    enum mp_status status;
 
     MP_TRY(tables_begin(tables, index));
     complete(table, cells, whole);
-    status = tables->back->put(tables->state, table, tables->handles[index], whole, &tables->error);
+    enum mp_status status =
+        tables->back->put(tables->state, table, tables->handles[index], whole, &tables->error);
     return status == MP_OK ? MP_OK : fail(tables, status);
 }
 

@@ -82,13 +82,13 @@ static int write_process(struct writing *writing, struct export_process *process
     const struct export_job *job = writing->job;
     struct mp_error error = {.status = MP_OK};
     enum mp_status status = export_rows_open(process->trace, &job->options, &process->rows, &error);
-    int code;
 
     if (status != MP_OK)
         return fail(writing, process->who->path, status, &error);
     if (job->format->process)
         status = job->format->process(writing->state, process, &error);
-    code = status ? fail_on_output(writing, process, status, &error) : write_rows(writing, process);
+    int code =
+        status ? fail_on_output(writing, process, status, &error) : write_rows(writing, process);
     if (code == EXIT_FINE && job->format->process_end) {
         status = job->format->process_end(writing->state, &error);
         code = status ? fail_on_output(writing, process, status, &error) : code;
@@ -134,7 +134,6 @@ static int write_all(struct writing *writing, const char *folder)
     const struct export_format *format = job->format;
     struct mp_error error = {.status = MP_OK};
     enum mp_status status = MP_OK;
-    int code;
 
     for (size_t i = 0; i < job->setting_count && status == MP_OK; i++)
         status = format->set(writing->state, job->settings[i].name, job->settings[i].value, &error);
@@ -143,7 +142,7 @@ static int write_all(struct writing *writing, const char *folder)
                                job->count, &error);
     if (status != MP_OK)
         return fail(writing, job->path, status, &error);
-    code = write_processes(writing);
+    int code = write_processes(writing);
     if (code < EXIT_USAGE && format->end) {
         status = format->end(writing->state, &error);
         if (status != MP_OK)
@@ -155,13 +154,12 @@ static int write_all(struct writing *writing, const char *folder)
 int export_write(struct export_job *job, FILE *out, const char *folder)
 {
     struct writing writing = {.job = job, .out = out, .state = calloc(1, job->format->state_bytes)};
-    int code;
 
     if (!writing.state) {
         complain(job->command, "out of memory");
         return EXIT_UNREADABLE;
     }
-    code = write_all(&writing, folder);
+    int code = write_all(&writing, folder);
     if (job->format->release)
         job->format->release(writing.state);
     free(writing.state);

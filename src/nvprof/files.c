@@ -149,7 +149,6 @@ enum mp_status nvprof_folder_make(struct nvprof_folder *folder, struct mp_error 
 {
     const char *place = getenv("TMPDIR");
     char absolute[PATH_MAX];
-    int length;
 
     folder->path[0] = '\0';
     if (!place || !*place)
@@ -157,7 +156,7 @@ enum mp_status nvprof_folder_make(struct nvprof_folder *folder, struct mp_error 
     /* The program may change its folder. */
     if (!realpath(place, absolute))
         return mp_error_set(error, MP_ERR_IO, "no folder for temporary files: '%s': %m", place);
-    length = snprintf(folder->path, sizeof folder->path, "%s/miniprof-XXXXXX", absolute);
+    int length = snprintf(folder->path, sizeof folder->path, "%s/miniprof-XXXXXX", absolute);
     if (length > 0 && (size_t)length < sizeof folder->path - NAME_MAX && mkdtemp(folder->path))
         return MP_OK;
     folder->path[0] = '\0';

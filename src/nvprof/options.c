@@ -254,10 +254,8 @@ static enum mp_status set_value(const struct nvprof_option *option, const char *
 static enum mp_status options_take(const struct nvprof_option *option, const char *value,
                                    struct nvprof_values *values, struct mp_error *error)
 {
-    const char *note;
-
     MP_TRY(set_value(option, value, values, error));
-    note = nvprof_note(option, value);
+    const char *note = nvprof_note(option, value);
     if (option->state == NVPROF_REFUSED && note)
         return mp_error_set(error, MP_ERR_ARGUMENT, "--%s%s%s is not done here: %s", option->name,
                             *value ? " " : "", value, note);

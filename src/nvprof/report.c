@@ -245,10 +245,9 @@ static enum mp_status print_trace_section(struct report *report, struct mp_error
         .reported = report->results.quality,
     };
     struct quality quality;
-    enum mp_status status;
 
     begin_section(report);
-    status = print_traces(&report->out, report->trace, &options, &quality, error);
+    enum mp_status status = print_traces(&report->out, report->trace, &options, &quality, error);
     quality_free(&quality);
     return status;
 }
@@ -297,11 +296,10 @@ static enum mp_status print_dependency_section(struct report *report, bool each,
         .critical = each ? report->results.critical : NULL,
         .section = true,
     };
-    enum mp_status status;
 
     begin_section(report);
     warn_of_threads(report);
-    status = print_deps(&report->out, &deps);
+    enum mp_status status = print_deps(&report->out, &deps);
     return status == MP_OK ? MP_OK : mp_error_set(error, status, "out of memory");
 }
 
@@ -360,7 +358,6 @@ enum mp_status nvprof_report(FILE *file, struct mp_trace *trace, const struct nv
                                               REPORT_UNITS_NS,   REPORT_UNITS_US,
                                               REPORT_UNITS_MS,   REPORT_UNITS_S};
     struct report *report = calloc(1, sizeof *report);
-    enum mp_status status;
 
     if (!report)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
@@ -373,7 +370,7 @@ enum mp_status nvprof_report(FILE *file, struct mp_trace *trace, const struct nv
     report->values = values;
     report->sections = choose_sections(values);
     report->style = values->demangling == 0 ? NAMES_NVPROF : NAMES_MANGLED;
-    status = fill_names(report, error);
+    enum mp_status status = fill_names(report, error);
     if (status == MP_OK)
         status = report_build(report, error);
     if (status == MP_OK) {
@@ -416,10 +413,9 @@ static int open_unlinked(void)
 {
     const char *folder = getenv("TMPDIR");
     char path[PATH_MAX];
-    int fd;
 
     snprintf(path, sizeof path, "%s/miniprof-XXXXXX", folder && *folder ? folder : "/tmp");
-    fd = mkostemp(path, O_CLOEXEC);
+    int fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
         unlink(path);
     return fd;
@@ -488,7 +484,6 @@ static enum mp_status export_again(struct importing *importing, const struct imp
     const char *pid = mp_trace_property(imported->trace, "pid");
     struct nvprof_folder folder;
     char path[PATH_MAX];
-    enum mp_status status;
 
     if (!pid)
         pid = "0";
@@ -497,8 +492,8 @@ static enum mp_status export_again(struct importing *importing, const struct imp
         return mp_error_set(error, MP_ERR_IO,
                             "'%s' is to be imported: give --export-profile another name", path);
     MP_TRY(nvprof_folder_make(&folder, error));
-    status = nvprof_export(values, imported->trace, imported->source, pid, &folder,
-                           &importing->written, path, error);
+    enum mp_status status = nvprof_export(values, imported->trace, imported->source, pid, &folder,
+                                          &importing->written, path, error);
     nvprof_folder_remove(&folder);
     if (status == MP_OK && importing->log.file)
         fprintf(importing->log.file, "======== Generated result file: %s\n", path);
@@ -568,13 +563,12 @@ int nvprof_import(const struct nvprof_values *values)
 {
     struct importing importing = {.values = values};
     struct mp_error error;
-    int code;
 
     if (open_log(&importing, &error) != MP_OK) {
         nvprof_error(stderr, "%s", error.text);
         return NVPROF_EXIT_INTERNAL;
     }
-    code = take_files(&importing);
+    int code = take_files(&importing);
     nvprof_written_free(&importing.written);
     if (!nvprof_log_close(&importing.log) && code == NVPROF_EXIT_FINE)
         code = NVPROF_EXIT_INTERNAL;

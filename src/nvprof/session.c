@@ -298,7 +298,6 @@ static double seconds_now(void)
 static int session_run(struct session *session, const sigset_t *mask, struct child *child)
 {
     double begin = seconds_now();
-    int result;
 
     *child = (struct child){.started = started, .context = session, .mask = mask};
     session->launch.export_settings = export_settings;
@@ -308,7 +307,7 @@ static int session_run(struct session *session, const sigset_t *mask, struct chi
         session->argv[0] = session->program;
     if (pipe2(session->gate, O_CLOEXEC) != 0)
         return -1;
-    result = launch_run(&session->launch, session->argv, child);
+    int result = launch_run(&session->launch, session->argv, child);
     close(session->gate[0]);
     if (result != 0)
         close(session->gate[1]);
@@ -515,10 +514,9 @@ static int run_session(struct session *session)
     struct nvprof_processes profiles = {.items = NULL};
     struct child child;
     sigset_t before;
-    int code;
 
     block_signals(&before);
-    code = prepare(session);
+    int code = prepare(session);
     if (code == NVPROF_EXIT_FINE)
         code = profile(session, &before, &child, &profiles);
     if (!session->kept)

@@ -79,10 +79,9 @@ void html_advise(struct html_material *material)
 {
     const struct advise_input input = {&material->deps, &material->study};
     struct mp_error *error = &material->no_advice;
-    enum mp_status status;
 
     *error = (struct mp_error){.status = MP_OK};
-    status = advise_build(&input, &material->advice, error);
+    enum mp_status status = advise_build(&input, &material->advice, error);
     if (status && !error->status)
         mp_error_set(error, status, "no advice: %s", mp_status_name(status));
 }
@@ -215,7 +214,6 @@ enum mp_status html_print_stacks(FILE *out, struct html_material *material, stru
     struct stacks_result result;
     const struct stacks_report stacks = {
         .trace = material->trace, .result = &result, .options = &options};
-    enum mp_status status;
     bool any;
 
     MP_TRY(reading_has_rows(material->trace, MP_TABLE_stack, &any, error));
@@ -225,8 +223,8 @@ enum mp_status html_print_stacks(FILE *out, struct html_material *material, stru
     }
     MP_TRY(stacks_build(material->trace, &options, &result, error));
     result.row_count = html_at_most(material, "lines", HTML_MAX_CALLERS, result.row_count);
-    status = stacks_keep_nodes(&result,
-                               html_at_most(material, "stacks", HTML_MAX_NODES, result.node_count));
+    enum mp_status status = stacks_keep_nodes(
+        &result, html_at_most(material, "stacks", HTML_MAX_NODES, result.node_count));
     if (!status)
         status = print_stacks(&report, &stacks);
     stacks_free(&result);
@@ -300,10 +298,7 @@ enum mp_status html_print_memory(FILE *out, struct html_material *material, stru
     const struct report_out report = {.file = out, .format = REPORT_JSON};
     const struct memory_options options = {.range = material->range, .top = HTML_MAX_MEMORY};
     struct memory *memory = &material->memory;
-    enum mp_status status;
-    const char *nothing;
-
-    status = memory_build(material->trace, &options, memory, error);
+    enum mp_status status = memory_build(material->trace, &options, memory, error);
     if (status) {
         if (!error->status)
             mp_error_set(error, status, "cannot add up the allocations: %s",
@@ -312,7 +307,7 @@ enum mp_status html_print_memory(FILE *out, struct html_material *material, stru
         return status;
     }
     html_at_most(material, "memory", HTML_MAX_MEMORY, longest_list(memory));
-    nothing = memory_why_nothing(material->trace, memory);
+    const char *nothing = memory_why_nothing(material->trace, memory);
     if (nothing)
         html_print_note(out, nothing);
     else
@@ -406,7 +401,6 @@ enum mp_status html_print_memory_lines(FILE *out, struct html_material *material
 {
     const struct memory *memory = &material->memory;
     struct points points = {.lines = memory->device_count + memory->pool_count};
-    enum mp_status status;
 
     if (material->no_memory.status) {
         *error = material->no_memory;
@@ -420,7 +414,7 @@ enum mp_status html_print_memory_lines(FILE *out, struct html_material *material
     points.points = calloc(points.shown * HTML_MEMORY_STEPS, sizeof *points.points);
     if (!points.points)
         return MP_ERR_MEMORY;
-    status = memory_each_step(memory, HTML_MEMORY_STEPS, take_point, &points);
+    enum mp_status status = memory_each_step(memory, HTML_MEMORY_STEPS, take_point, &points);
     if (!status)
         print_lines(out, memory, &points);
     free(points.points);

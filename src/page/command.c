@@ -52,13 +52,12 @@ static int start(char *program, char *page)
     char *arguments[] = {program, page, NULL};
     posix_spawn_file_actions_t files;
     pid_t pid;
-    int error;
 
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    error = posix_spawn(&pid, program, &files, NULL, arguments, environ);
+    int error = posix_spawn(&pid, program, &files, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
     return error;
 }
@@ -67,7 +66,6 @@ static bool open_browser(const char *command, const char *page)
 {
     char program[PATH_MAX];
     char *copy = strdup(page);
-    int error;
 
     if (!copy || !find_browser(program)) {
         complain(command, "no browser was found to show '%s': set BROWSER, or install xdg-open",
@@ -75,7 +73,7 @@ static bool open_browser(const char *command, const char *page)
         free(copy);
         return false;
     }
-    error = start(program, copy);
+    int error = start(program, copy);
     free(copy);
     if (error)
         complain(command, "cannot run the browser '%s': %s", program, strerror(error));
@@ -171,12 +169,11 @@ static int write_one(struct making *making, FILE *out, const char *path)
     struct mp_trace *trace = open_trace(set.command, path);
     struct html_report_result result;
     struct mp_error error;
-    enum mp_status status;
 
     if (!trace)
         return EXIT_UNREADABLE;
     progress_begin(path);
-    status = html_report_write(out, trace, &options, &result, &error);
+    enum mp_status status = html_report_write(out, trace, &options, &result, &error);
     progress_end();
     mp_trace_close(trace);
     if (status != MP_OK)
@@ -216,7 +213,6 @@ static int write_set(struct making *making, FILE *out, const struct trace_set *t
                                        .context = making};
     const struct trace_process *failed;
     struct mp_error error;
-    enum mp_status status;
 
     options.report.job = of;
     if (traces->count == 1)
@@ -224,7 +220,7 @@ static int write_set(struct making *making, FILE *out, const struct trace_set *t
     if (traces->count > HTML_MAX_PROCESSES)
         complain(set.command, "the page holds %d of %s processes, the first ones",
                  HTML_MAX_PROCESSES, mp_count(traces->count).text);
-    status = html_set_write(out, traces, &options, &failed, &error);
+    enum mp_status status = html_set_write(out, traces, &options, &failed, &error);
     progress_end();
     if (status == MP_OK)
         return making->code;
@@ -256,16 +252,15 @@ static int write_page(void *context, FILE *out)
 {
     struct making *making = context;
     struct trace_set traces;
-    int job_code, code;
 
     if (making->count == 1 && !trace_set_is_folder(making->arguments[0]))
         return write_one(making, out, making->arguments[0]);
     if (write_job(making, out))
         return making->code;
-    job_code = making->code;
+    int job_code = making->code;
     if (!open_trace_set(set.command, making->count, making->arguments, &traces, &making->code))
         return making->code;
-    code = write_set(making, out, &traces, NULL);
+    int code = write_set(making, out, &traces, NULL);
     trace_set_free(&traces);
     return worse_code(job_code, code);
 }
@@ -292,13 +287,12 @@ static int make_page(struct making *making)
 {
     const struct html_values *values = making->values;
     char page[PATH_MAX];
-    int code;
 
     if (!values->output && (making->count > 1 || !default_page(making->arguments[0], page))) {
         complain(set.command, "where to? 'miniprof html -o PAGE.html TRACE.mpt...'");
         return EXIT_USAGE;
     }
-    code = page_write(set.command, values->output ? values->output : page, write_page, making);
+    int code = page_write(set.command, values->output ? values->output : page, write_page, making);
     if (code >= EXIT_USAGE)
         return code;
     if (!values->output)

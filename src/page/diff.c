@@ -148,12 +148,11 @@ static enum mp_status json_side(struct json_writer *json, const struct diff *dif
 {
     const struct diff_side *own = &diff->sides[side];
     struct shown shown;
-    enum mp_status status;
 
     MP_TRY(choose_shown(own, &shown));
     json_key_object(json, side_keys[side]);
     json_shown(json, own, &shown);
-    status = json_percentiles(json, diff, own);
+    enum mp_status status = json_percentiles(json, diff, own);
     json_close_object(json);
     free(shown.items);
     return status;
@@ -193,10 +192,9 @@ static enum mp_status print_documents(FILE *out, const struct diff_report *repor
 {
     struct diff_report own = *report;
     size_t left_out = limit_positions(&own);
-    long place;
 
     print_diff_json(out, &own);
-    place = ftell(out);
+    long place = ftell(out);
     if (place < 0)
         return MP_ERR_MEMORY;
     *first = (size_t)place;
@@ -210,11 +208,10 @@ static enum mp_status write_page(FILE *out, const struct diff_report *report, ch
     struct html_page page;
     size_t bytes = 0, first = 0;
     FILE *memory = memory_file_open(text, &bytes);
-    enum mp_status status;
 
     if (!memory)
         return MP_ERR_MEMORY;
-    status = print_documents(memory, report, &first);
+    enum mp_status status = print_documents(memory, report, &first);
     if (fclose(memory) != 0)
         status = MP_ERR_MEMORY;
     if (status)
@@ -228,10 +225,9 @@ static enum mp_status write_page(FILE *out, const struct diff_report *report, ch
 enum mp_status html_diff_write(FILE *out, const struct diff_report *report, struct mp_error *error)
 {
     char *text = NULL;
-    enum mp_status status;
 
     *error = (struct mp_error){.status = MP_OK};
-    status = write_page(out, report, &text, error);
+    enum mp_status status = write_page(out, report, &text, error);
     free(text);
     if (status && !error->status)
         mp_error_set(error, status, "cannot make a page: %s", mp_status_name(status));

@@ -142,13 +142,12 @@ enum mp_status html_print_overview(FILE *out, struct html_material *material,
 {
     const struct timeline *timeline = &material->timeline;
     struct json_writer json;
-    enum mp_status status;
 
     (void)error;
     json_open_document(&json, out, 2);
     JSON_FACTS(&json, FACT("version", MP_VERSION), FACT("range", material->range),
                FACT("span_ns", timeline->end - timeline->origin));
-    status = json_devices(&json, material);
+    enum mp_status status = json_devices(&json, material);
     json_close_document(&json);
     return status;
 }

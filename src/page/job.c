@@ -37,13 +37,12 @@ static enum mp_status follow_path(FILE *file, void *context)
     struct job_report head = {.ranks = &job->ranks};
     struct job_usage usage;
     struct deps_result result;
-    enum mp_status status;
 
     job->critical = calloc((size_t)job->job.deps.count + 1, sizeof *job->critical);
     if (!job->critical)
         return MP_ERR_MEMORY;
     MP_TRY(deps_result_init(&job->job.deps, &result));
-    status = job_use(&job->job.deps, &job->windows, &usage);
+    enum mp_status status = job_use(&job->job.deps, &job->windows, &usage);
     head.usage = &usage;
     if (status == MP_OK)
         status = print_path(&out, job, &head, &result);
@@ -84,12 +83,11 @@ static enum mp_status find_peers(struct html_job *job)
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < of->ranks->side_count; i++) {
         uint32_t arrival = of->arrivals[i];
-        uint64_t begin, *peers;
 
         if (arrival == DEPS_NONE || of->until[i] <= of->arrived[i])
             continue;
-        peers = &job->peers[of->transfers[i]];
-        begin = deps->activities[arrival].begin;
+        uint64_t *peers = &job->peers[of->transfers[i]];
+        uint64_t begin = deps->activities[arrival].begin;
         if (of->until[i] > begin + *peers)
             *peers = of->until[i] - begin;
     }
@@ -186,11 +184,10 @@ static enum mp_status join(struct job_page *page, const struct job_page_options 
 {
     const struct deps_options graph = {.style = options->style, .fronts = true};
     struct html_job *job = &page->job;
-    enum mp_status status;
 
     MP_TRY(matched_join(&page->matched, &graph, &job->job, error));
     MP_TRY(job_windows(&job->job, options->range, &job->windows, error));
-    status = find_iterations(page, options);
+    enum mp_status status = find_iterations(page, options);
     job->ranks = matched_report(&page->matched);
     return mp_error_from(error, status, "cannot analyse the job");
 }
@@ -199,7 +196,6 @@ bool job_page_open(struct job_page *page, const struct job_page_options *options
                    char **arguments, int *code)
 {
     struct mp_error error;
-    enum mp_status status;
 
     page->job = (struct html_job){.critical = NULL};
     if (!matched_is_job(&page->matched, options->command, count, arguments, options->one_clock)) {
@@ -207,7 +203,7 @@ bool job_page_open(struct job_page *page, const struct job_page_options *options
         return false;
     }
     matched_complain(&page->matched);
-    status = join(page, options, &error);
+    enum mp_status status = join(page, options, &error);
     if (status != MP_OK) {
         complain(options->command, "the page has nothing of the job: %s", error.text);
         matched_worsen(&page->matched, EXIT_FINDINGS);

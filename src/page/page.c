@@ -214,11 +214,10 @@ enum mp_status html_page_print(struct html_page *page, const char *prefix, const
     char *text = NULL;
     size_t bytes = 0;
     FILE *memory = memory_file_open(&text, &bytes);
-    enum mp_status status;
 
     if (!memory)
         return MP_ERR_MEMORY;
-    status = print(memory, context);
+    enum mp_status status = print(memory, context);
     if (fclose(memory) != 0) /* its errors stay until then */
         status = MP_ERR_MEMORY;
     snprintf(full_id, sizeof full_id, "%s%s", prefix, id);

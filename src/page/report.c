@@ -138,10 +138,9 @@ enum mp_status html_report_part(struct html_page *page, struct mp_trace *trace,
         .range = options->range,
         .style = options->style,
     };
-    enum mp_status status;
 
     *error = (struct mp_error){.status = MP_OK};
-    status = write_part(page, &material, options, prefix, error);
+    enum mp_status status = write_part(page, &material, options, prefix, error);
     *result = (struct html_report_result){
         .events = material.timeline.event_count,
         .left_out = material.timeline.left_out_late + material.timeline.left_out_deep,
@@ -209,14 +208,13 @@ static enum mp_status add_part(struct html_page *page, const struct trace_set *s
     struct html_report_result result;
     struct mp_trace *trace = options->open(options->context, process->path);
     char prefix[HTML_ID_BYTES / 2];
-    enum mp_status status;
 
     if (!trace)
         return MP_ERR_IO;
     report.events = options->report.events / shown_of(set);
     report.process = number;
     snprintf(prefix, sizeof prefix, "p%zu_", number + 1);
-    status = html_report_part(page, trace, &report, prefix, &result, error);
+    enum mp_status status = html_report_part(page, trace, &report, prefix, &result, error);
     mp_trace_close(trace);
     if (status == MP_OK)
         options->written(options->context, process, &result);

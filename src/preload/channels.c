@@ -49,14 +49,13 @@ static void clear(_Atomic uint16_t *link, uint16_t number)
 void channels_break(struct channel *channel)
 {
     const uint16_t number = (uint16_t)(channel - channels + 1);
-    uint16_t writer, reader;
 
     if (is_vfork_child())
         return;
-    writer = atomic_exchange(&channel->writer, 0);
+    uint16_t writer = atomic_exchange(&channel->writer, 0);
     if (writer)
         clear(&channels[writer - 1].reader, number);
-    reader = atomic_exchange(&channel->reader, 0);
+    uint16_t reader = atomic_exchange(&channel->reader, 0);
     if (reader)
         clear(&channels[reader - 1].writer, number);
     atomic_store(&channel->epoll, 0);

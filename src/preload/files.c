@@ -35,11 +35,9 @@ static ssize_t end(struct moments_mark mark, int file, ssize_t result)
 
 SHOWN ssize_t read(int file, void *data, size_t bytes)
 {
-    struct moments_mark mark;
-
     if (!waits_wanted(CALLER))
         return NEXT(read)(file, data, bytes);
-    mark = begin(file);
+    struct moments_mark mark = begin(file);
     return end(mark, file, NEXT(read)(file, data, bytes));
 }
 
@@ -48,21 +46,17 @@ ssize_t __read_chk(int file, void *data, size_t bytes, size_t room);
 
 SHOWN ssize_t __read_chk(int file, void *data, size_t bytes, size_t room)
 {
-    struct moments_mark mark;
-
     if (!waits_wanted(CALLER))
         return NEXT(__read_chk)(file, data, bytes, room);
-    mark = begin(file);
+    struct moments_mark mark = begin(file);
     return end(mark, file, NEXT(__read_chk)(file, data, bytes, room));
 }
 
 SHOWN int eventfd_read(int file, eventfd_t *value)
 {
-    struct moments_mark mark;
-
     if (!waits_wanted(CALLER))
         return NEXT(eventfd_read)(file, value);
-    mark = begin(file);
+    struct moments_mark mark = begin(file);
     return (int)end(mark, file, NEXT(eventfd_read)(file, value));
 }
 

@@ -165,11 +165,10 @@ static int read_back(const struct host_call *row, void *real, const struct argum
 {
     int result = call_real(real, call);
     struct host_params *params = result == 0 ? find_params(row, call) : NULL;
-    const struct host_record *record;
 
     if (!params || !is_ours(params->function))
         return result;
-    record = params->data;
+    const struct host_record *record = params->data;
     params->function = host_record_function(record);
     params->data = host_record_data(record);
     return result;
@@ -196,10 +195,8 @@ static bool is_refusal(int result)
 /* The call with the record instead of the program's function. */
 static int pass_on(void *real, const struct arguments *call, struct host_record *record)
 {
-    int result;
-
     host_record_launching(record);
-    result = call_real(real, call);
+    int result = call_real(real, call);
     host_record_launching(NULL);
     if (is_refusal(result))
         host_record_drop(record);
@@ -228,7 +225,6 @@ static int set_params(const struct host_call *row, void *real, struct arguments 
 {
     const struct host_params *theirs = find_params(row, &call);
     struct host_record *record = NULL;
-    struct host_params ours;
     struct node_params node;
 
     if (theirs && theirs->function && !is_ours(theirs->function))
@@ -237,7 +233,7 @@ static int set_params(const struct host_call *row, void *real, struct arguments 
         return call_real(real, &call);
     if (row->node >= 0)
         host_record_replaces(record, call.a[row->node]);
-    ours = (struct host_params){(void *)host_record_run, record};
+    struct host_params ours = (struct host_params){(void *)host_record_run, record};
     if (row->form == HOST_CALL_NODE) {
         memcpy(&node, (const void *)call.a[row->argument], sizeof(node));
         node.host = ours;

@@ -35,22 +35,19 @@ WAITS_APART static int wait_for(pthread_mutex_t *mutex, const void *caller)
 
 SHOWN int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-    int result;
-
     if (!waits_asked())
         return NEXT(pthread_mutex_lock)(mutex);
-    result = TRY(pthread_mutex_lock, pthread_mutex_trylock)(mutex);
+    int result = TRY(pthread_mutex_lock, pthread_mutex_trylock)(mutex);
     return result == EBUSY ? wait_for(mutex, CALLER) : result;
 }
 
 SHOWN int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *limit)
 {
     struct waiting waiting;
-    int result;
 
     if (!waits_wanted(CALLER))
         return NEXT(pthread_mutex_timedlock)(mutex, limit);
-    result = TRY(pthread_mutex_timedlock, pthread_mutex_trylock)(mutex);
+    int result = TRY(pthread_mutex_timedlock, pthread_mutex_trylock)(mutex);
     if (result != EBUSY)
         return result;
     begin(&waiting, mutex);
@@ -67,11 +64,10 @@ SHOWN int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
                                   const struct timespec *limit)
 {
     struct waiting waiting;
-    int result;
 
     if (!waits_wanted(CALLER) || !is_usual(clock))
         return NEXT(pthread_mutex_clocklock)(mutex, clock, limit);
-    result = TRY(pthread_mutex_clocklock, pthread_mutex_trylock)(mutex);
+    int result = TRY(pthread_mutex_clocklock, pthread_mutex_trylock)(mutex);
     if (result != EBUSY)
         return result;
     begin(&waiting, mutex);
@@ -114,21 +110,17 @@ WAITS_APART static int wait_in(int (*take)(pthread_rwlock_t *lock), pthread_rwlo
 
 SHOWN int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
-    int result;
-
     if (!waits_asked())
         return NEXT(pthread_rwlock_rdlock)(lock);
-    result = TRY(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock)(lock);
+    int result = TRY(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock)(lock);
     return result == EBUSY ? wait_in(NEXT(pthread_rwlock_rdlock), lock, CALLER) : result;
 }
 
 SHOWN int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
-    int result;
-
     if (!waits_asked())
         return NEXT(pthread_rwlock_wrlock)(lock);
-    result = TRY(pthread_rwlock_wrlock, pthread_rwlock_trywrlock)(lock);
+    int result = TRY(pthread_rwlock_wrlock, pthread_rwlock_trywrlock)(lock);
     return result == EBUSY ? wait_in(NEXT(pthread_rwlock_wrlock), lock, CALLER) : result;
 }
 

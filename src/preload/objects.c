@@ -148,12 +148,10 @@ struct waited_object *objects_enter(uint64_t object)
 
 uint64_t objects_leave(uint64_t object, struct waited_object *place)
 {
-    uint64_t stamp, word;
-
     if (!place)
         return 0;
-    stamp = atomic_load(&place->waker);
-    word = atomic_load(&place->object);
+    uint64_t stamp = atomic_load(&place->waker);
+    uint64_t word = atomic_load(&place->object);
     while (
         !atomic_compare_exchange_weak(&place->object, &word, (word & MAX_COUNT) > 1 ? word - 1 : 0))
         ;

@@ -39,12 +39,10 @@
 /* A stub that jumps to `real`; `real` itself if no slot is free, or if it is a stub. */
 static void *stub_for(void *real, enum mp_preload_call call)
 {
-    int slot;
-
     for (unsigned i = 0; i < PRELOAD_SLOTS; i++)
         if (real == preload_stub(i))
             return real;
-    slot = preload_take_slot(real, call);
+    int slot = preload_take_slot(real, call);
     return slot < 0 ? real : preload_stub((unsigned)slot);
 }
 
@@ -79,12 +77,10 @@ static bool is_get_proc(const char *name)
  * driver chose; 0: it was asked for the very symbol. `flags`: of cuGetProcAddress. */
 static void *instead(const char *name, void *real, int version, unsigned long flags)
 {
-    int row;
-
     if (is_get_proc(name))
         return instead_of_get_proc(real,
                                    version ? version >= SINCE_V2 : name[strlen(name) - 1] == '2');
-    row = preload_find_host_call(name, version, flags);
+    int row = preload_find_host_call(name, version, flags);
     if (row >= 0)
         return preload_host_call_for(row, real);
     row = preload_find_watched(name);
@@ -105,12 +101,11 @@ static void *find_get_proc(void *_Atomic *known, const char *name)
 int cuGetProcAddress(const char *symbol, void **function, int version, unsigned long flags)
 {
     get_proc_v1 *real = NULL;
-    int result;
 
     *(void **)&real = find_get_proc(&real_v1, "cuGetProcAddress");
     if (!real)
         return CUDA_ERROR_NOT_FOUND;
-    result = real(symbol, function, version, flags);
+    int result = real(symbol, function, version, flags);
     if (result == CUDA_SUCCESS && symbol && function && *function)
         *function = instead(symbol, *function, version, flags);
     return result;
@@ -120,12 +115,11 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int version, unsign
                         int *status)
 {
     get_proc_v2 *real = NULL;
-    int result;
 
     *(void **)&real = find_get_proc(&real_v2, "cuGetProcAddress_v2");
     if (!real)
         return CUDA_ERROR_NOT_FOUND;
-    result = real(symbol, function, version, flags, status);
+    int result = real(symbol, function, version, flags, status);
     if (result == CUDA_SUCCESS && symbol && function && *function)
         *function = instead(symbol, *function, version, flags);
     return result;
@@ -146,15 +140,13 @@ void *_Atomic preload_real_dlsym;
 
 void *preload_lookup(void *handle, const char *name)
 {
-    void *real;
-
     atomic_store_explicit(&preload_real_dlsym, (void *)NEXT(dlsym), memory_order_relaxed);
     if (!name || name[0] != 'c' || name[1] != 'u' || handle == RTLD_NEXT)
         return NULL;
     if (!is_get_proc(name) && preload_find_watched(name) < 0 &&
         preload_find_host_call(name, 0, 0) < 0)
         return NULL;
-    real = NEXT(dlsym)(handle, name);
+    void *real = NEXT(dlsym)(handle, name);
     if (real && is_only_ours(real, name)) {
         LIBC(dlsym)(RTLD_NEXT, name); /* for dlerror */
         return PRELOAD_NOT_THERE;

@@ -52,11 +52,10 @@ static int not_there(void)
 void *preload_find_in_driver(const char *name)
 {
     void *driver = LIBC(dlopen)("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
-    void *found;
 
     if (!driver)
         return NULL;
-    found = LIBC(dlsym)(driver, name);
+    void *found = LIBC(dlsym)(driver, name);
     LIBC(dlclose)(driver);
     return found;
 }

@@ -47,10 +47,7 @@ long preload_futex(long number, long word, long operation, long value, long time
 {
     system_call *real = (system_call *)next_function(NEXT_syscall);
     long command = operation & FUTEX_CMD_MASK;
-    struct waited_object *place;
-    struct moments_mark mark;
-    uint64_t begin, end, stamp;
-    long result;
+    uint64_t begin, end;
 
     if (!waits_asked())
         return real(number, word, operation, value, time, other, value3);
@@ -60,10 +57,10 @@ long preload_futex(long number, long word, long operation, long value, long time
     }
     if (waits_left_alone(CALLER))
         return real(number, word, operation, value, time, other, value3);
-    mark = moments_mark();
-    place = objects_enter((uint64_t)word);
-    result = real(number, word, operation, value, time, other, value3);
-    stamp = objects_leave((uint64_t)word, place);
+    struct moments_mark mark = moments_mark();
+    struct waited_object *place = objects_enter((uint64_t)word);
+    long result = real(number, word, operation, value, time, other, value3);
+    uint64_t stamp = objects_leave((uint64_t)word, place);
     if (moments_waited(mark, &begin, &end))
         waits_tell(MP_WAIT_FUTEX, (uint64_t)word, begin, end, result == 0 ? stamp : 0);
     return result;

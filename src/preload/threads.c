@@ -16,11 +16,10 @@
 static uint32_t id_of(pthread_t thread)
 {
     clockid_t clock;
-    uint32_t id;
 
     if (LIBC(pthread_getcpuclockid)(thread, &clock) != 0)
         return 0;
-    id = (uint32_t) ~(clock >> 3);
+    uint32_t id = (uint32_t) ~(clock >> 3);
     return id < 1u << STAMP_THREAD_BITS ? id : 0;
 }
 
@@ -46,32 +45,26 @@ static int end_join(const struct joining *joining, pthread_t thread, int result)
 
 SHOWN int pthread_join(pthread_t thread, void **answer)
 {
-    struct joining joining;
-
     if (!waits_wanted(CALLER))
         return NEXT(pthread_join)(thread, answer);
-    joining = begin_join(thread);
+    struct joining joining = begin_join(thread);
     return end_join(&joining, thread, NEXT(pthread_join)(thread, answer));
 }
 
 SHOWN int pthread_timedjoin_np(pthread_t thread, void **answer, const struct timespec *limit)
 {
-    struct joining joining;
-
     if (!waits_wanted(CALLER))
         return NEXT(pthread_timedjoin_np)(thread, answer, limit);
-    joining = begin_join(thread);
+    struct joining joining = begin_join(thread);
     return end_join(&joining, thread, NEXT(pthread_timedjoin_np)(thread, answer, limit));
 }
 
 SHOWN int pthread_clockjoin_np(pthread_t thread, void **answer, clockid_t clock,
                                const struct timespec *limit)
 {
-    struct joining joining;
-
     if (!waits_wanted(CALLER))
         return NEXT(pthread_clockjoin_np)(thread, answer, clock, limit);
-    joining = begin_join(thread);
+    struct joining joining = begin_join(thread);
     return end_join(&joining, thread, NEXT(pthread_clockjoin_np)(thread, answer, clock, limit));
 }
 
@@ -92,21 +85,18 @@ static void end_barrier(const struct waiting *waiting, uint64_t last, uint64_t a
 SHOWN int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
     const uint64_t last = (uint64_t)(uintptr_t)barrier + 1; /* in the table, a place of its own */
-    struct waited_object *place;
     struct waiting waiting;
-    uint64_t any, stamp;
-    int result;
 
     if (!waits_wanted(CALLER))
         return NEXT(pthread_barrier_wait)(barrier);
     waits_wake(barrier);
     waits_begin(&waiting, MP_WAIT_BARRIER, barrier);
-    place = objects_enter(last);
-    result = NEXT(pthread_barrier_wait)(barrier);
+    struct waited_object *place = objects_enter(last);
+    int result = NEXT(pthread_barrier_wait)(barrier);
     if (result == PTHREAD_BARRIER_SERIAL_THREAD)
         objects_leave_stamp(last, moments_pack(waiting.begin, moments_thread()));
-    stamp = objects_leave(last, place);
-    any = objects_leave(waiting.object, waiting.place);
+    uint64_t stamp = objects_leave(last, place);
+    uint64_t any = objects_leave(waiting.object, waiting.place);
     if (result != PTHREAD_BARRIER_SERIAL_THREAD) /* which has not waited */
         end_barrier(&waiting, stamp, any);
     return result;
@@ -124,13 +114,10 @@ static void tell(uint64_t begin)
 
 SHOWN int nanosleep(const struct timespec *time, struct timespec *left)
 {
-    uint64_t begin;
-    int result;
-
     if (!waits_wanted(CALLER))
         return NEXT(nanosleep)(time, left);
-    begin = moments_now();
-    result = NEXT(nanosleep)(time, left);
+    uint64_t begin = moments_now();
+    int result = NEXT(nanosleep)(time, left);
     tell(begin);
     return result;
 }
@@ -138,39 +125,30 @@ SHOWN int nanosleep(const struct timespec *time, struct timespec *left)
 SHOWN int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                           struct timespec *left)
 {
-    uint64_t begin;
-    int result;
-
     if (!waits_wanted(CALLER))
         return NEXT(clock_nanosleep)(clock, flags, time, left);
-    begin = moments_now();
-    result = NEXT(clock_nanosleep)(clock, flags, time, left);
+    uint64_t begin = moments_now();
+    int result = NEXT(clock_nanosleep)(clock, flags, time, left);
     tell(begin);
     return result;
 }
 
 SHOWN int usleep(useconds_t us)
 {
-    uint64_t begin;
-    int result;
-
     if (!waits_wanted(CALLER))
         return NEXT(usleep)(us);
-    begin = moments_now();
-    result = NEXT(usleep)(us);
+    uint64_t begin = moments_now();
+    int result = NEXT(usleep)(us);
     tell(begin);
     return result;
 }
 
 SHOWN unsigned sleep(unsigned seconds)
 {
-    uint64_t begin;
-    unsigned result;
-
     if (!waits_wanted(CALLER))
         return NEXT(sleep)(seconds);
-    begin = moments_now();
-    result = NEXT(sleep)(seconds);
+    uint64_t begin = moments_now();
+    unsigned result = NEXT(sleep)(seconds);
     tell(begin);
     return result;
 }

@@ -93,13 +93,10 @@ static const char *line_end(const char *at, const char *end)
  * value without a begin. */
 static bool next_line(const char **at, const char *end, struct line *line)
 {
-    const char *stop;
-    const char *equals;
-
     if (*at >= end)
         return false;
-    stop = line_end(*at, end);
-    equals = memchr(*at, '=', (size_t)(stop - *at));
+    const char *stop = line_end(*at, end);
+    const char *equals = memchr(*at, '=', (size_t)(stop - *at));
     line->name = (struct costs_piece){*at, (size_t)((equals ? equals : stop) - *at)};
     line->value =
         (struct costs_piece){equals ? equals + 1 : NULL, equals ? (size_t)(stop - equals - 1) : 0};
@@ -351,15 +348,13 @@ static enum mp_status write_file(const char *path, const struct mp_buffer *text,
 {
     char temporary[PATH_MAX + 8];
     struct mp_error cause;
-    enum mp_status status;
-    int fd;
 
     MP_TRY(mp_make_folders(path, error));
     snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    fd = mkostemp(temporary, O_CLOEXEC);
+    int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return mp_error_set(error, MP_ERR_IO, "cannot create '%.150s': %m", path);
-    status = mp_write_all(fd, text->data, text->size, &cause);
+    enum mp_status status = mp_write_all(fd, text->data, text->size, &cause);
     if (status != MP_OK)
         mp_error_set(error, status, "'%.150s': %s", path, cause.text);
     if (close(fd) != 0 && status == MP_OK)

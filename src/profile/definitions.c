@@ -259,11 +259,10 @@ const char *definitions_kernel(struct definitions *definitions, uint64_t shape,
     const struct definition_shape *found = dense_at(&definitions->shapes, shape);
     struct definition_string *string =
         found && found->defined ? find_string(definitions, found->kernel) : NULL;
-    const char **styled;
 
     if (!string || style == NAMES_MANGLED)
         return string ? string->text : NULL;
-    styled = style == NAMES_NVPROF ? &string->nvprof : &string->readable;
+    const char **styled = style == NAMES_NVPROF ? &string->nvprof : &string->readable;
     if (!*styled)
         *styled = names_demangle(string->text, style, &definitions->text);
     return *styled;

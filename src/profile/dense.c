@@ -31,11 +31,10 @@ static enum mp_status grow(struct dense *array, size_t count)
 {
     size_t capacity = next_capacity(array, count);
     size_t bytes;
-    void *items;
 
     if (!mp_size_mul(capacity, array->item_bytes, &bytes))
         return MP_ERR_MEMORY;
-    items = realloc(array->items, bytes);
+    void *items = realloc(array->items, bytes);
     if (!items)
         return MP_ERR_MEMORY;
     memset((char *)items + array->capacity * array->item_bytes, 0,

@@ -189,10 +189,9 @@ static enum mp_status read_chunks(struct mp_trace *trace, struct mp_arena *text,
 {
     struct mp_cursor *cursor;
     struct mp_index index;
-    enum mp_status status;
 
     MP_TRY(mp_cursor_open(trace, &cursor, error));
-    status = walk(cursor, process);
+    enum mp_status status = walk(cursor, process);
     if (status == MP_OK)
         status = find_names(cursor, process, text);
     mp_cursor_close(cursor);
@@ -209,11 +208,10 @@ enum mp_status trace_identity_read(const char *path, struct mp_arena *text,
                                    struct trace_process *process, struct mp_error *error)
 {
     struct mp_trace *trace;
-    enum mp_status status;
 
     MP_TRY(mp_trace_open(path, &trace, error));
     process->path = mp_arena_copy(text, path, strlen(path));
-    status = process->path ? take_header(trace, text, process) : MP_ERR_MEMORY;
+    enum mp_status status = process->path ? take_header(trace, text, process) : MP_ERR_MEMORY;
     if (status != MP_OK)
         mp_error_set(error, status, "out of memory");
     else

@@ -114,12 +114,11 @@ enum mp_status merge_open(struct mp_trace *trace, const struct merge_table *tabl
                           struct merge **result, struct mp_error *error)
 {
     struct merge *merge = calloc(1, sizeof *merge);
-    enum mp_status status;
 
     *result = NULL;
     if (!merge)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    status = mp_cursor_open(trace, &merge->cursor, error);
+    enum mp_status status = mp_cursor_open(trace, &merge->cursor, error);
     if (status == MP_OK && count > MERGE_MAX_TABLES)
         status = mp_error_set(error, MP_ERR_ARGUMENT, "too many tables");
     if (status == MP_OK) {
@@ -215,7 +214,6 @@ static enum mp_status decode(struct merge *merge, const struct entry *entry,
 {
     struct mp_batch batch;
     struct open_chunk *chunk;
-    enum mp_status status;
 
     *result = NULL;
     MP_TRY(mp_cursor_read_chunk(merge->cursor, entry->offset, &batch));
@@ -224,7 +222,7 @@ static enum mp_status decode(struct merge *merge, const struct entry *entry,
         return MP_ERR_MEMORY;
     chunk->offset = entry->offset;
     chunk->table = entry->table;
-    status = copy_columns(chunk, &batch, merge->tables[entry->table].time);
+    enum mp_status status = copy_columns(chunk, &batch, merge->tables[entry->table].time);
     if (!status)
         status = sort_rows(merge, chunk);
     if (status)

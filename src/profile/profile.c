@@ -118,14 +118,13 @@ enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace
         .then = walk,
         .with = with,
     };
-    enum mp_status status;
 
     *profile = (struct profile){.trace = trace, .bytes = mp_trace_bytes(trace)};
     definitions_init(&profile->definitions, trace);
     shapes_init(&profile->shapes, trace);
     ranges_init(&profile->ranges, trace);
     quality_init(&profile->quality, trace);
-    status = reading_run(&reading, error);
+    enum mp_status status = reading_run(&reading, error);
     damage_join(&profile->quality.damage, &damage);
     if (status)
         profile_free(profile);

@@ -95,10 +95,8 @@ static enum mp_status add_file(struct trace_set *set, const char *path, bool nam
                                struct copies *copies)
 {
     struct trace_process process = {.file_device = 0};
-    struct trace_process *copy;
     struct mp_error error;
     struct stat about;
-    enum mp_status status;
 
     if (stat(path, &about) == 0) {
         if (find_file(set, &about)) {
@@ -110,8 +108,8 @@ static enum mp_status add_file(struct trace_set *set, const char *path, bool nam
         process.file_device = about.st_dev;
         process.file_inode = about.st_ino;
     }
-    status = trace_identity_read(path, &set->text, &process, &error);
-    copy = status == MP_OK ? find_copy(set, &process) : NULL;
+    enum mp_status status = trace_identity_read(path, &set->text, &process, &error);
+    struct trace_process *copy = status == MP_OK ? find_copy(set, &process) : NULL;
     if (copy) {
         merge_copies(&process, copy, copies);
         return MP_OK;
@@ -202,7 +200,6 @@ static enum mp_status add_folder(struct trace_set *set, const char *folder)
     struct mp_error error;
     size_t before = set->count;
     int count = scandir(folder, &names, take_names, alphasort);
-    enum mp_status status;
 
     if (count < 0) {
         if (errno == ENOMEM)
@@ -210,7 +207,7 @@ static enum mp_status add_folder(struct trace_set *set, const char *folder)
         mp_error_set(&error, MP_ERR_IO, "cannot read the folder '%.150s': %m", folder);
         return add_problem(set, error.text, true, false);
     }
-    status = add_names(set, folder, names, count);
+    enum mp_status status = add_names(set, folder, names, count);
     for (int i = 0; i < count; i++)
         free(names[i]);
     free(names);
@@ -308,16 +305,14 @@ static void align(struct trace_set *set)
 
 const char *trace_set_describe_clocks(const struct trace_set *set, char *text, size_t size)
 {
-    int used;
-
     if (set->clock_count <= 1 && !set->unaligned) {
         snprintf(text, size, "all times are of one clock");
         return text;
     }
-    used = snprintf(text, size,
-                    "times are of %s clocks, aligned by the time of day when recording began: "
-                    "right as far as these agree",
-                    mp_count(set->clock_count).text);
+    int used = snprintf(text, size,
+                        "times are of %s clocks, aligned by the time of day when recording began: "
+                        "right as far as these agree",
+                        mp_count(set->clock_count).text);
     if (set->unaligned && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used,
                  "; %s trace%s not say when that was: put where the first begins",

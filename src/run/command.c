@@ -172,7 +172,6 @@ static enum options_result parse_options(int argc, char **argv, struct run_value
                                          int *first)
 {
     struct run_table *table = calloc(1, sizeof *table);
-    enum options_result result;
 
     if (!table) {
         complain("run", "out of memory");
@@ -193,7 +192,7 @@ static enum options_result parse_options(int argc, char **argv, struct run_value
         .count = table->count,
         .program_follows = true,
     };
-    result = options_parse(&set, argc, argv, values, first);
+    enum options_result result = options_parse(&set, argc, argv, values, first);
     if (result == OPTIONS_OK && !check_settings(values))
         result = OPTIONS_WRONG;
     free(table);
@@ -334,7 +333,6 @@ int cmd_run(int argc, char **argv)
 {
     struct run_values values = {.library = NULL};
     struct launch launch = {.export_settings = export_settings, .context = &values};
-    int code;
     int first;
     enum options_result result = parse_options(argc, argv, &values, &first);
 
@@ -349,6 +347,6 @@ int cmd_run(int argc, char **argv)
                  values.library ? values.library : "libminiprof.so");
         return EXIT_UNREADABLE;
     }
-    code = check_output(&values, argv[first]);
+    int code = check_output(&values, argv[first]);
     return code == EXIT_FINE ? run_program(&launch, &values, argv + first) : code;
 }

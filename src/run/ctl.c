@@ -113,11 +113,10 @@ static int exchange(const char *command, int file, pid_t pid, const char *reques
 int ctl_ask(const char *command, pid_t pid, const char *request, char answer[MP_CTL_ANSWER_BYTES])
 {
     int file = reach(command, pid);
-    int code;
 
     if (file < 0)
         return EXIT_UNREADABLE;
-    code = exchange(command, file, pid, request, answer);
+    int code = exchange(command, file, pid, request, answer);
     close(file);
     return code;
 }
@@ -159,14 +158,12 @@ static bool is_request(const char *word)
 /* The process id, or 0 after a complaint. */
 static pid_t check_arguments(int count, char **arguments)
 {
-    pid_t pid;
-
     if (count != 2) {
         complain("ctl", count ? "takes a process id and what to do: 'miniprof ctl PID " REQUESTS "'"
                               : "which process? 'miniprof ctl PID " REQUESTS "'");
         return 0;
     }
-    pid = ctl_parse_pid("ctl", arguments[0]);
+    pid_t pid = ctl_parse_pid("ctl", arguments[0]);
     if (pid && !is_request(arguments[1])) {
         complain("ctl", "'%s' is none of start, stop, dump, status and where", arguments[1]);
         return 0;
@@ -177,19 +174,15 @@ static pid_t check_arguments(int count, char **arguments)
 int cmd_ctl(int argc, char **argv)
 {
     char answer[MP_CTL_ANSWER_BYTES];
-    enum options_result result;
-    pid_t pid;
     int first;
-    int code;
-
-    result = options_parse(&set, argc, argv, NULL, &first);
+    enum options_result result = options_parse(&set, argc, argv, NULL, &first);
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    pid = check_arguments(argc - first, argv + first);
+    pid_t pid = check_arguments(argc - first, argv + first);
     if (!pid)
         return EXIT_USAGE;
     view_open_lines();
-    code = ctl_ask("ctl", pid, argv[first + 1], answer);
+    int code = ctl_ask("ctl", pid, argv[first + 1], answer);
     if (code == EXIT_FINE)
         say_path(answer);
     return code;

@@ -164,14 +164,12 @@ extern const size_t startup_frame_bytes;
 static bool find_folder(const char *text, size_t bytes, char *folder, size_t size)
 {
     char costs[PATH_MAX];
-    char *slash;
-    int length;
 
     if (!mp_costs_path(costs, sizeof costs))
         return false;
-    slash = strrchr(costs, '/');
+    char *slash = strrchr(costs, '/');
     *slash = '\0';
-    length = snprintf(folder, size, "%s/startup-%016" PRIx64, costs, mp_hash64(text, bytes, 0));
+    int length = snprintf(folder, size, "%s/startup-%016" PRIx64, costs, mp_hash64(text, bytes, 0));
     return length > 0 && (size_t)length < size && !strchr(folder, ':');
 }
 
@@ -296,17 +294,14 @@ static enum mp_status startup_set(struct mp_error *error)
 {
     const char *present = getenv("PYTHONPATH");
     char folder[PATH_MAX];
-    char *list;
-    size_t size;
-    bool done;
 
     MP_TRY(write_file(folder, sizeof folder, error));
-    size = strlen(folder) + (present ? strlen(present) : 0) + 2;
-    list = malloc(size);
+    size_t size = strlen(folder) + (present ? strlen(present) : 0) + 2;
+    char *list = malloc(size);
     if (!list)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory");
     snprintf(list, size, "%s%s%s", folder, present && *present ? ":" : "", present ? present : "");
-    done = setenv("PYTHONPATH", list, 1) == 0;
+    bool done = setenv("PYTHONPATH", list, 1) == 0;
     free(list);
     return done ? MP_OK : mp_error_set(error, MP_ERR_MEMORY, "no memory");
 }
@@ -347,11 +342,10 @@ bool launch_find_library(struct launch *launch, const char *given)
                                          "../lib64/libminiprof.so"};
     char self[PATH_MAX];
     char candidate[PATH_MAX + 32];
-    ssize_t length;
 
     if (given)
         return realpath(given, launch->library) && found(launch);
-    length = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0)
         return false;
     self[length] = '\0';
@@ -371,11 +365,10 @@ bool launch_find_library(struct launch *launch, const char *given)
 static bool has_other_libc(const char *path)
 {
     char theirs[PATH_MAX], ours[PATH_MAX];
-    const char *slash;
 
     if (!program_interpreter(path, theirs))
         return false;
-    slash = strrchr(theirs, '/');
+    const char *slash = strrchr(theirs, '/');
     return strncmp(slash ? slash + 1 : theirs, "ld-linux", 8) != 0 &&
            !(program_interpreter("/proc/self/exe", ours) && strcmp(theirs, ours) == 0);
 }
@@ -395,10 +388,10 @@ static bool bears_preload(const char *program)
 static bool wants_preload(const struct launch *launch)
 {
     static struct mp_config config; /* 40 KiB */
-    bool at_once;
 
     mp_config_from_environment(&config, NULL, NULL);
-    at_once = !mp_config_waits(&config) || (config.attach == MP_ATTACH_INIT && getenv(ATTACH_NAME));
+    bool at_once =
+        !mp_config_waits(&config) || (config.attach == MP_ATTACH_INIT && getenv(ATTACH_NAME));
     if (config.waits == MP_SWITCH_OFF && at_once)
         return false;
     return *launch->preload && bears_preload(launch->program);
@@ -410,12 +403,11 @@ static bool append_to(const char *name, const char *item)
     const char *present = getenv(name);
     size_t size = (present ? strlen(present) : 0) + strlen(item) + 2;
     char *list = malloc(size);
-    bool done;
 
     if (!list)
         return false;
     snprintf(list, size, "%s%s%s", present ? present : "", present && *present ? ":" : "", item);
-    done = setenv(name, list, 1) == 0;
+    bool done = setenv(name, list, 1) == 0;
     free(list);
     return done;
 }

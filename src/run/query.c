@@ -175,11 +175,9 @@ static enum mp_status wait_for(pid_t pid, struct mp_error *error)
 static enum mp_status ask(const struct launch *launch, const struct query *query,
                           struct place *place, struct mp_error *error)
 {
-    pid_t pid;
-
     MP_TRY(make_place(place, error));
     fflush(NULL);
-    pid = fork();
+    pid_t pid = fork();
     if (pid < 0)
         return mp_error_set(error, MP_ERR_IO, "cannot make a process: %m");
     if (pid == 0)
@@ -193,11 +191,10 @@ static enum mp_status print_answer(const struct report_out *out, const struct qu
     struct metrics_options options = {.style = NAMES_MANGLED};
     struct metrics_result result;
     struct mp_trace *trace;
-    enum mp_status status;
 
     if (mp_trace_open(place->file, &trace, NULL) != MP_OK)
         return fail_as_said(place, "the recorder wrote nothing", error);
-    status = metrics_build(trace, &options, &result, error);
+    enum mp_status status = metrics_build(trace, &options, &result, error);
     if (status == MP_OK) {
         if (result.metric_count)
             print_metric_list(out, &result, query->list);
@@ -215,13 +212,12 @@ enum mp_status query_print(const struct report_out *out, const struct query *que
     struct launch launch = {.library = ""};
     struct device_list devices;
     struct place place = {.folder = "", .said = -1};
-    enum mp_status status;
 
     MP_TRY(device_list_parse(query->devices, &devices, error));
     if (!launch_find_library(&launch, query->library))
         return mp_error_set(error, MP_ERR_IO, "cannot find %s",
                             query->library ? query->library : "libminiprof.so");
-    status = ask(&launch, query, &place, error);
+    enum mp_status status = ask(&launch, query, &place, error);
     if (status == MP_OK)
         status = print_answer(out, query, &place, error);
     remove_place(&place);

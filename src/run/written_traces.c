@@ -50,11 +50,10 @@ static bool insert_pid(const char *marked, pid_t pid, char *path, size_t size)
     path[0] = '\0';
     for (; *marked; marked++) {
         char text[24] = {*marked, '\0'};
-        size_t length;
 
         if (*marked == PID_MARK)
             snprintf(text, sizeof text, "%ld", (long)pid);
-        length = strlen(text);
+        size_t length = strlen(text);
         if (used + length >= size)
             return false;
         memcpy(path + used, text, length + 1);

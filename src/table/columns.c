@@ -46,12 +46,11 @@ const char *report_say(struct report_table *table, const char *format, ...)
     char *text = table->said + table->said_bytes;
     size_t room = sizeof table->said - table->said_bytes;
     va_list arguments;
-    int length;
 
     if (!room)
         return "";
     va_start(arguments, format);
-    length = vsnprintf(text, room, format, arguments);
+    int length = vsnprintf(text, room, format, arguments);
     va_end(arguments);
     table->said_bytes += (size_t)length < room ? (size_t)length + 1 : room;
     return text;
@@ -112,7 +111,6 @@ struct report_cell report_value_cell(const void *row, struct report_table *table
     const struct report_column *column = table->column;
     enum report_type type = (enum report_type)column->value.type;
     const void *at = find_member(&column->value, row);
-    uint64_t number;
 
     if (!at || type == REPORT_NO_MEMBER)
         return report_absent_cell();
@@ -124,7 +122,7 @@ struct report_cell report_value_cell(const void *row, struct report_table *table
         return report_real_if(
             isfinite(real) && (real != 0 || column->unknown != REPORT_ZERO_UNKNOWN), real);
     }
-    number = whole_number(type, at);
+    uint64_t number = whole_number(type, at);
     if ((column->unknown == REPORT_ZERO_UNKNOWN && !number) ||
         (column->unknown == REPORT_MAX_UNKNOWN &&
          number == (type == REPORT_IS_U32 ? UINT32_MAX : UINT64_MAX)))
@@ -134,11 +132,9 @@ struct report_cell report_value_cell(const void *row, struct report_table *table
 
 static bool is_known(const struct report_member *when, const void *row)
 {
-    const void *at;
-
     if (when->type == REPORT_NO_MEMBER)
         return true;
-    at = find_member(when, row);
+    const void *at = find_member(when, row);
     if (at && when->type == REPORT_IS_TEXT)
         return *(const char *const *)at != NULL;
     return at && whole_number((enum report_type)when->type, at);

@@ -132,11 +132,10 @@ static int compare_rows(const void *left, const void *right, void *context)
     const struct report_kept *a = *(struct report_kept *const *)left;
     const struct report_kept *b = *(struct report_kept *const *)right;
     const struct order *order = context;
-    int result;
 
     if (a->part != b->part)
         return a->part < b->part ? -1 : 1;
-    result = compare_cells(order, &a->cells[order->index], &b->cells[order->index]);
+    int result = compare_cells(order, &a->cells[order->index], &b->cells[order->index]);
     return result ? result : (a->place > b->place) - (a->place < b->place);
 }
 
@@ -221,11 +220,10 @@ static struct report_kept *copy_row(struct report_table *table, const struct rep
     memcpy(row->cells, cells, table->count * sizeof *cells);
     for (size_t i = 0; i < table->count; i++) {
         enum report_kind kind = table->columns[i]->kind;
-        uint32_t id;
 
         if ((kind != REPORT_CELL_TEXT && kind != REPORT_CELL_GROUP) || !cells[i].text)
             continue;
-        id = mp_intern_add(&rows->texts, cells[i].text, cells[i].text_bytes);
+        uint32_t id = mp_intern_add(&rows->texts, cells[i].text, cells[i].text_bytes);
         if (!id) {
             free(row);
             return NULL;

@@ -171,11 +171,9 @@ static size_t excess_of(const struct report_table *table, const struct report_ce
     size_t excess = 0;
 
     for (size_t i = 0; i < table->count; i++) {
-        struct shown shown;
-
         if (is_hidden(table, i) || table->columns[i]->kind == REPORT_CELL_TEXT)
             continue;
-        shown = shown_number(table, i, &cells[i], buffer);
+        struct shown shown = shown_number(table, i, &cells[i], buffer);
         if (shown.columns > table->fit[i].width)
             excess += shown.columns - table->fit[i].width;
     }

@@ -188,12 +188,10 @@ const char *report_shorten(const char *text, size_t *bytes, size_t width, char *
     size_t kept = width > dots ? width - dots : 1;
     size_t tail = kept / 2;
     char trimmed[REPORT_SHORTENED_BYTES];
-    size_t trimmed_bytes;
-    size_t head, from;
 
     if (report_columns_of(text, *bytes) <= width)
         return text;
-    trimmed_bytes = trim(text, *bytes, trimmed, sizeof trimmed);
+    size_t trimmed_bytes = trim(text, *bytes, trimmed, sizeof trimmed);
     if (trimmed_bytes) {
         text = trimmed;
         *bytes = trimmed_bytes;
@@ -201,8 +199,8 @@ const char *report_shorten(const char *text, size_t *bytes, size_t width, char *
     if (trimmed_bytes && trimmed_bytes <= buffer_bytes &&
         report_columns_of(trimmed, trimmed_bytes) <= width)
         return memcpy(buffer, trimmed, trimmed_bytes);
-    head = head_bytes(text, *bytes, kept - tail);
-    from = tail_begin(text, *bytes, tail);
+    size_t head = head_bytes(text, *bytes, kept - tail);
+    size_t from = tail_begin(text, *bytes, tail);
     if (head > buffer_bytes / 2 - dots)
         head = buffer_bytes / 2 - dots; /* characters that take no column */
     if (*bytes - from > buffer_bytes / 2)

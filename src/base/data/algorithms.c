@@ -60,13 +60,12 @@ static size_t find_run(const struct sort *sort, size_t first, size_t left)
 {
     uint32_t *items = sort->items + first;
     size_t count = 1;
-    size_t wanted;
 
     while (count < left && !sort->before(sort->context, items[count], items[count - 1]))
         count++;
     if (count >= SHORTEST_RUN || count == left)
         return count;
-    wanted = left < SHORTEST_RUN ? left : SHORTEST_RUN;
+    size_t wanted = left < SHORTEST_RUN ? left : SHORTEST_RUN;
     insert_all(sort, items, count, wanted);
     return wanted;
 }
@@ -286,23 +285,18 @@ enum mp_status mp_period_find(const uint32_t *items, size_t count, unsigned repe
 
 static unsigned bucket_of(uint64_t number)
 {
-    unsigned power;
-
     if (number < PARTS)
         return (unsigned)number;
-    power = 63u - (unsigned)__builtin_clzll(number); /* 4 at least */
+    unsigned power = 63u - (unsigned)__builtin_clzll(number); /* 4 at least */
     return PARTS + (power - 4) * PARTS + (unsigned)(number >> (power - 4)) - PARTS;
 }
 
 static uint64_t max_of(unsigned bucket)
 {
-    unsigned power;
-    uint64_t first;
-
     if (bucket < PARTS)
         return bucket;
-    power = (bucket - PARTS) / PARTS;
-    first = (uint64_t)(PARTS + (bucket - PARTS) % PARTS) << power;
+    unsigned power = (bucket - PARTS) / PARTS;
+    uint64_t first = (uint64_t)(PARTS + (bucket - PARTS) % PARTS) << power;
     return first + ((UINT64_C(1) << power) - 1);
 }
 
@@ -323,11 +317,10 @@ uint64_t mp_histogram_percentile(const struct mp_histogram *histogram, unsigned 
     uint64_t rank = total / 100 * percent + (total % 100 * percent + 99) / 100;
     uint64_t seen = 0;
     unsigned last = 0;
-    unsigned i;
 
     if (!total)
         return 0;
-    for (i = 0; i < MP_HISTOGRAM_BUCKETS && seen < rank; i++) {
+    for (unsigned i = 0; i < MP_HISTOGRAM_BUCKETS && seen < rank; i++) {
         uint64_t count = atomic_load_explicit(&histogram->counts[i], memory_order_relaxed);
 
         seen += count;

@@ -48,7 +48,6 @@ uint32_t mp_map_get(const struct mp_map *map, uint64_t key)
 static enum mp_status grow(struct mp_map *map)
 {
     struct mp_map larger = {.count = map->count};
-    uint32_t i;
 
     if (map->capacity >= MAX_CAPACITY)
         return MP_ERR_LIMIT;
@@ -58,7 +57,7 @@ static enum mp_status grow(struct mp_map *map)
         return MP_ERR_MEMORY;
     mp_map_clear(&larger);
     larger.count = map->count;
-    for (i = 0; i < map->capacity; i++) {
+    for (uint32_t i = 0; i < map->capacity; i++) {
         if (map->slots[i].value != MP_MAP_ABSENT)
             larger.slots[probe(&larger, map->slots[i].key)] = map->slots[i];
     }
@@ -69,13 +68,11 @@ static enum mp_status grow(struct mp_map *map)
 
 enum mp_status mp_map_put(struct mp_map *map, uint64_t key, uint32_t value)
 {
-    uint32_t at;
-
     if (value == MP_MAP_ABSENT)
         return MP_ERR_ARGUMENT;
     if (map->count + 1 > map->capacity / 4 * 3)
         MP_TRY(grow(map));
-    at = probe(map, key);
+    uint32_t at = probe(map, key);
     if (map->slots[at].value == MP_MAP_ABSENT)
         map->count++;
     map->slots[at] = (struct mp_map_slot){.key = key, .value = value};
@@ -87,14 +84,14 @@ enum mp_status mp_map_put(struct mp_map *map, uint64_t key, uint32_t value)
 bool mp_map_remove(struct mp_map *map, uint64_t key)
 {
     uint32_t mask = map->capacity - 1;
-    uint32_t hole, at;
 
     if (!map->count)
         return false;
-    hole = probe(map, key);
+    uint32_t hole = probe(map, key);
     if (map->slots[hole].value == MP_MAP_ABSENT)
         return false;
-    for (at = (hole + 1) & mask; map->slots[at].value != MP_MAP_ABSENT; at = (at + 1) & mask) {
+    for (uint32_t at = (hole + 1) & mask; map->slots[at].value != MP_MAP_ABSENT;
+         at = (at + 1) & mask) {
         uint32_t distance = (at - home_of(map, map->slots[at].key)) & mask;
 
         if (distance >= ((at - hole) & mask)) {
@@ -109,9 +106,7 @@ bool mp_map_remove(struct mp_map *map, uint64_t key)
 
 void mp_map_translate(struct mp_map *map, const uint32_t *values)
 {
-    uint32_t i;
-
-    for (i = 0; i < map->capacity; i++) {
+    for (uint32_t i = 0; i < map->capacity; i++) {
         if (map->slots[i].value != MP_MAP_ABSENT)
             map->slots[i].value = values[map->slots[i].value];
     }
@@ -119,9 +114,7 @@ void mp_map_translate(struct mp_map *map, const uint32_t *values)
 
 void mp_map_clear(struct mp_map *map)
 {
-    uint32_t i;
-
-    for (i = 0; i < map->capacity; i++)
+    for (uint32_t i = 0; i < map->capacity; i++)
         map->slots[i].value = MP_MAP_ABSENT;
     map->count = 0;
 }
@@ -185,11 +178,10 @@ static enum mp_status grow_slots(struct mp_intern *pool)
 {
     uint32_t capacity = pool->slot_capacity ? pool->slot_capacity * 2 : FIRST_SLOTS;
     uint32_t *slots = calloc(capacity, sizeof(*slots));
-    uint32_t id;
 
     if (!slots)
         return MP_ERR_MEMORY;
-    for (id = 1; id <= pool->count; id++) {
+    for (uint32_t id = 1; id <= pool->count; id++) {
         uint32_t at = pool->entries[id - 1].hash & (capacity - 1);
 
         while (slots[at])
@@ -216,16 +208,13 @@ static enum mp_status reserve(struct mp_intern *pool)
 
 uint32_t mp_intern_add(struct mp_intern *pool, const void *data, size_t bytes)
 {
-    uint32_t hash, at;
-    char *copy;
-
     if (bytes > UINT32_MAX || reserve(pool) != MP_OK)
         return 0;
-    hash = hash_of(data, bytes);
-    at = find_slot(pool, data, bytes, hash);
+    uint32_t hash = hash_of(data, bytes);
+    uint32_t at = find_slot(pool, data, bytes, hash);
     if (pool->slots[at])
         return pool->slots[at];
-    copy = mp_arena_copy(&pool->bytes, data, bytes);
+    char *copy = mp_arena_copy(&pool->bytes, data, bytes);
     if (!copy)
         return 0;
     pool->entries[pool->count++] =

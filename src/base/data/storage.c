@@ -23,13 +23,12 @@ enum mp_status mp_reserve(void **items, size_t count, size_t *capacity, size_t i
 {
     size_t wanted = *capacity + *capacity / 2 + 64;
     size_t bytes;
-    void *grown;
 
     if (count < *capacity)
         return MP_OK;
     if (!mp_size_mul(wanted, item_bytes, &bytes))
         return MP_ERR_MEMORY;
-    grown = realloc(*items, bytes);
+    void *grown = realloc(*items, bytes);
     if (!grown)
         return MP_ERR_MEMORY;
     *items = grown;
@@ -57,7 +56,6 @@ bool mp_double(void *items, uint32_t *capacity, size_t item_bytes)
 static enum mp_status grow(struct mp_buffer *buffer, size_t needed)
 {
     size_t capacity = buffer->capacity ? buffer->capacity : FIRST_CAPACITY;
-    uint8_t *data;
 
     if (buffer->limit && needed > buffer->limit)
         return MP_ERR_LIMIT;
@@ -67,7 +65,7 @@ static enum mp_status grow(struct mp_buffer *buffer, size_t needed)
     }
     if (buffer->limit && capacity > buffer->limit)
         capacity = buffer->limit;
-    data = realloc(buffer->data, capacity);
+    uint8_t *data = realloc(buffer->data, capacity);
     if (!data)
         return MP_ERR_MEMORY;
     buffer->data = data;
@@ -99,11 +97,9 @@ uint8_t *mp_buffer_extend(struct mp_buffer *buffer, size_t bytes)
 
 enum mp_status mp_buffer_append(struct mp_buffer *buffer, const void *data, size_t bytes)
 {
-    uint8_t *room;
-
     if (!bytes)
         return buffer->status;
-    room = mp_buffer_extend(buffer, bytes);
+    uint8_t *room = mp_buffer_extend(buffer, bytes);
     if (room)
         memcpy(room, data, bytes);
     return buffer->status;
@@ -133,17 +129,15 @@ enum mp_status mp_buffer_append_text(struct mp_buffer *buffer, const char *text)
 enum mp_status mp_buffer_append_format(struct mp_buffer *buffer, const char *format, ...)
 {
     va_list arguments;
-    uint8_t *room;
-    int length;
 
     va_start(arguments, format);
-    length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     if (length < 0 && buffer->status == MP_OK)
         buffer->status = MP_ERR_ARGUMENT;
     if (length < 0)
         return buffer->status;
-    room = mp_buffer_reserve(buffer, (size_t)length + 1);
+    uint8_t *room = mp_buffer_reserve(buffer, (size_t)length + 1);
     if (!room)
         return buffer->status;
     va_start(arguments, format);
@@ -208,7 +202,6 @@ void *mp_arena_alloc(struct mp_arena *arena, size_t bytes)
 {
     struct mp_arena_block *block = arena->head;
     size_t rounded;
-    void *result;
 
     if (!mp_size_add(bytes ? bytes : 1, ALIGNMENT - 1, &rounded))
         return NULL;
@@ -217,7 +210,7 @@ void *mp_arena_alloc(struct mp_arena *arena, size_t bytes)
         block = add_block(arena, rounded);
     if (!block)
         return NULL;
-    result = block->data + block->used;
+    void *result = block->data + block->used;
     block->used += rounded;
     return result;
 }
@@ -225,11 +218,10 @@ void *mp_arena_alloc(struct mp_arena *arena, size_t bytes)
 char *mp_arena_copy(struct mp_arena *arena, const void *data, size_t bytes)
 {
     size_t total;
-    char *result;
 
     if (!mp_size_add(bytes, 1, &total))
         return NULL;
-    result = mp_arena_alloc(arena, total);
+    char *result = mp_arena_alloc(arena, total);
     if (!result)
         return NULL;
     if (bytes)

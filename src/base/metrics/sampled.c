@@ -43,9 +43,7 @@ const struct sampled_entry *sampled_entries(size_t *count)
 
 const struct sampled_entry *sampled_find(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < COUNT_OF(entries); i++)
+    for (size_t i = 0; i < COUNT_OF(entries); i++)
         if (mp_text_equal(entries[i].name, name))
             return &entries[i];
     return NULL;
@@ -53,9 +51,7 @@ const struct sampled_entry *sampled_find(const char *name)
 
 const struct sampled_source *sampled_source(const char *counter, enum sampled_by by, size_t nth)
 {
-    size_t i;
-
-    for (i = 0; i < COUNT_OF(sources); i++)
+    for (size_t i = 0; i < COUNT_OF(sources); i++)
         if (sources[i].by == by && mp_text_equal(sources[i].counter, counter) && !nth--)
             return &sources[i];
     return NULL;
@@ -68,9 +64,8 @@ const struct sampled_source *sampled_source(const char *counter, enum sampled_by
 static const char *without_dcgm(const char *name)
 {
     static const char *const begins[] = {"DCGM_FI_PROF_", "DCGM_FI_DEV_"};
-    size_t i;
 
-    for (i = 0; i < COUNT_OF(begins); i++)
+    for (size_t i = 0; i < COUNT_OF(begins); i++)
         if (strncasecmp(name, begins[i], strlen(begins[i])) == 0)
             return name + strlen(begins[i]);
     return name;
@@ -96,11 +91,10 @@ static void offer_other_names(struct mp_meant *meant, const struct sampled_entry
 const char *sampled_suggest(const char *name)
 {
     struct mp_meant meant = {.typed = without_dcgm(name)};
-    size_t i;
 
     mp_meant_offer(&meant, SAMPLED_DEFAULT);
     mp_meant_offer(&meant, SAMPLED_ALL);
-    for (i = 0; i < COUNT_OF(entries); i++) {
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
         mp_meant_offer(&meant, entries[i].name);
         offer_other_names(&meant, &entries[i]);
     }
@@ -140,14 +134,12 @@ uint16_t sampled_pack(double value, double step)
 
 double sampled_unpack(uint64_t packed, double step)
 {
-    unsigned octave;
-
     if (packed == SAMPLED_UNKNOWN)
         return (double)NAN;
     if (packed < LINEAR)
         return (double)packed * step;
     if (packed > MAX)
         packed = MAX;
-    octave = (unsigned)(packed / OCTAVE) - 1;
+    unsigned octave = (unsigned)(packed / OCTAVE) - 1;
     return (double)((packed % OCTAVE + OCTAVE) << octave) * step;
 }

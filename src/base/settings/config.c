@@ -93,11 +93,9 @@ static uint32_t find_word(const struct mp_setting *setting, const char *text)
 /* All CUDA functions start with "cu"; any other item of a list is a typing error. */
 static bool is_function_name(const char *name, size_t bytes)
 {
-    size_t i;
-
     if (bytes < 3 || strncmp(name, "cu", 2) != 0)
         return false;
-    for (i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++) {
         if (!isalnum((unsigned char)name[i]) && name[i] != '_')
             return false;
     }
@@ -230,18 +228,14 @@ enum mp_status mp_config_set(struct mp_config *config, const struct mp_setting *
 
 void mp_config_init(struct mp_config *config)
 {
-    size_t i;
-
     memset(config, 0, sizeof(*config));
-    for (i = 0; i < mp_setting_count; i++)
+    for (size_t i = 0; i < mp_setting_count; i++)
         (void)set_field(field_of(config, &mp_settings[i]), &mp_settings[i], mp_settings[i].preset);
 }
 
 const struct mp_setting *mp_setting_by_name(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < mp_setting_count; i++) {
+    for (size_t i = 0; i < mp_setting_count; i++) {
         if (mp_text_equal(mp_settings[i].name, name))
             return &mp_settings[i];
     }
@@ -250,9 +244,7 @@ const struct mp_setting *mp_setting_by_name(const char *name)
 
 const struct mp_setting *mp_setting_by_flag(const char *flag)
 {
-    size_t i;
-
-    for (i = 0; i < mp_setting_count; i++) {
+    for (size_t i = 0; i < mp_setting_count; i++) {
         if (mp_text_equal(mp_settings[i].flag, flag))
             return &mp_settings[i];
     }
@@ -263,10 +255,9 @@ unsigned mp_config_from_environment(struct mp_config *config, mp_config_report *
                                     void *context)
 {
     unsigned invalid = 0;
-    size_t i;
 
     mp_config_init(config);
-    for (i = 0; i < mp_setting_count; i++) {
+    for (size_t i = 0; i < mp_setting_count; i++) {
         const char *text = secure_getenv(mp_settings[i].name);
         struct mp_error error;
 
@@ -294,11 +285,10 @@ static bool is_unknown(const char *variable, char *name, size_t size)
 unsigned mp_config_report_unknown(mp_config_report *report, void *context)
 {
     unsigned unknown = 0;
-    char **variable;
 
     if (getauxval(AT_SECURE))
         return 0;
-    for (variable = environ; variable && *variable; variable++) {
+    for (char **variable = environ; variable && *variable; variable++) {
         char name[64]; /* longer than any setting's */
         struct mp_error error;
 
@@ -322,9 +312,7 @@ static void append(char *buffer, size_t size, const char *text)
 /* "a, b or c", or "a, b, c" when something follows. */
 static void append_words(const struct mp_setting *setting, char *buffer, size_t size)
 {
-    uint32_t i;
-
-    for (i = 0; i < setting->word_count; i++) {
+    for (uint32_t i = 0; i < setting->word_count; i++) {
         if (i + 1 == setting->word_count && i && setting->kind != MP_SETTING_LIST)
             append(buffer, size, " or ");
         else if (i)

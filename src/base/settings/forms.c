@@ -74,9 +74,8 @@ bool mp_duration_parse(const char *text, uint64_t *ns)
 {
     struct fixed number;
     const char *unit = parse_number(text, &number);
-    size_t i;
 
-    for (i = 0; unit && i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; unit && i < sizeof(units) / sizeof(units[0]); i++) {
         uint64_t each = units[i].ns;
 
         if (!mp_text_equal(unit, units[i].name))
@@ -181,7 +180,6 @@ static bool parse_rate(const char *text, uint32_t *hertz)
     size_t bytes = strlen(text);
     uint64_t unit = 1, scale = 1000, whole, fraction = 0;
     char digits[16];
-    char *point;
 
     if (bytes < 3 || bytes >= sizeof(digits) || strcmp(text + bytes - 2, "Hz") != 0)
         return false;
@@ -192,7 +190,7 @@ static bool parse_rate(const char *text, uint32_t *hertz)
     }
     memcpy(digits, text, bytes);
     digits[bytes] = '\0';
-    point = strchr(digits, '.');
+    char *point = strchr(digits, '.');
     if (point) {
         size_t behind = strlen(point + 1);
 
@@ -253,9 +251,7 @@ static const struct part {
 /* `seen`: a bit for each part that was there already. */
 static bool parse_part(struct mp_schedule *schedule, unsigned *seen, const char *item)
 {
-    size_t i;
-
-    for (i = 0; i < PART_COUNT; i++) {
+    for (size_t i = 0; i < PART_COUNT; i++) {
         const struct part *part = &parts[i];
         uint64_t number;
 
@@ -300,14 +296,13 @@ bool mp_schedule_check(const char *text)
 enum mp_step_phase mp_schedule_phase(const struct mp_schedule *schedule, uint64_t step)
 {
     uint64_t cycle = (uint64_t)schedule->wait + schedule->warmup + schedule->active;
-    uint64_t place;
 
     if (step < schedule->skip)
         return MP_STEP_IDLE;
     step -= schedule->skip;
     if (schedule->repeat && step / cycle >= schedule->repeat)
         return MP_STEP_OVER;
-    place = step % cycle;
+    uint64_t place = step % cycle;
     if (place < schedule->wait)
         return MP_STEP_IDLE;
     if (place < (uint64_t)schedule->wait + schedule->warmup)
@@ -476,7 +471,6 @@ static enum mp_status compile(struct kernel_filter *filter, enum kernel_filter_p
     bool number = part != KERNEL_FILTER_NAME;
     char text[LONGEST_PART + 1];
     char reason[128];
-    int code;
 
     if (!section->bytes)
         return MP_OK;
@@ -489,7 +483,7 @@ static enum mp_status compile(struct kernel_filter *filter, enum kernel_filter_p
                             "one",
                             part_names[part], (int)section->bytes, section->text);
     snprintf(text, sizeof(text), "%.*s", (int)section->bytes, section->text);
-    code = regcomp(&filter->parts[part], text, REG_EXTENDED | (number ? 0 : REG_NOSUB));
+    int code = regcomp(&filter->parts[part], text, REG_EXTENDED | (number ? 0 : REG_NOSUB));
     if (code == REG_ESPACE)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for the kernel filter");
     if (code) {
@@ -508,12 +502,11 @@ enum mp_status kernel_filter_parse(struct kernel_filter *filter, const char *tex
                                    struct mp_error *error)
 {
     struct section sections[KERNEL_FILTER_PARTS] = {{NULL, 0}};
-    enum mp_status status;
 
     memset(filter, 0, sizeof(*filter));
     if (!text || !*text)
         return MP_OK;
-    status = split(text, sections, error);
+    enum mp_status status = split(text, sections, error);
     for (int part = 0; part < KERNEL_FILTER_PARTS && status == MP_OK; part++)
         status = compile(filter, (enum kernel_filter_part)part, &sections[part], error);
     if (status != MP_OK)

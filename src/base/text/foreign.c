@@ -112,10 +112,9 @@ void foreign_print(FILE *out, const char *format, va_list arguments)
     char line[FOREIGN_LINE_BYTES];
     char *text = line;
     va_list again;
-    int length;
 
     va_copy(again, arguments);
-    length = vsnprintf(line, sizeof line, format, arguments);
+    int length = vsnprintf(line, sizeof line, format, arguments);
     if (length >= (int)sizeof line && vasprintf(&text, format, again) < 0) {
         fputs("out of memory: ", out);
         text = line;

@@ -148,11 +148,10 @@ static bool read_hex(struct json_reader *reader, uint32_t *code)
 static bool read_unicode(struct json_reader *reader, struct target *target)
 {
     uint32_t code, low;
-    const char *behind;
 
     if (!read_hex(reader, &code))
         return false;
-    behind = reader->at;
+    const char *behind = reader->at;
     if (code >= 0xD800 && code < 0xDC00 && pass(reader, '\\')) {
         if (pass(reader, 'u') && read_hex(reader, &low) && low >= 0xDC00 && low < 0xE000)
             code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
@@ -232,10 +231,8 @@ static bool pass_word(struct json_reader *reader)
 
 enum json_read_kind json_read_next(struct json_reader *reader)
 {
-    char c;
-
     pass_space(reader);
-    c = peek(reader);
+    char c = peek(reader);
     if (c == '-' || (c >= '0' && c <= '9'))
         return JSON_READ_NUMBER;
     switch (c) {
@@ -334,12 +331,10 @@ void json_read_skip(struct json_reader *reader)
     const unsigned outside = reader->depth;
 
     do {
-        enum json_read_kind kind;
-
         if (reader->depth > outside &&
             !(in_object(reader) ? json_read_member(reader, NULL, 0) : json_read_element(reader)))
             continue; /* left, or failed */
-        kind = json_read_next(reader);
+        enum json_read_kind kind = json_read_next(reader);
         if (kind == JSON_READ_OBJECT || kind == JSON_READ_ARRAY)
             (void)json_read_open(reader);
         else

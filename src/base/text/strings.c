@@ -64,11 +64,10 @@ bool mp_text_to_u64(const char *text, uint64_t min, uint64_t max, uint64_t *valu
 bool mp_text_next_item(const char **cursor, const char **item, size_t *bytes)
 {
     const char *start = *cursor;
-    const char *end;
 
     if (!start)
         return false;
-    end = strchr(start, ',');
+    const char *end = strchr(start, ',');
     *cursor = end ? end + 1 : NULL;
     if (!end)
         end = start + strlen(start);
@@ -220,11 +219,10 @@ static unsigned min(unsigned a, unsigned b)
 static unsigned distance_inside(const char *typed, size_t length, const char *name, size_t bytes)
 {
     unsigned column[LONGEST + 1];
-    unsigned best;
 
     for (unsigned i = 0; i <= length; i++)
         column[i] = i;
-    best = column[length];
+    unsigned best = column[length];
     for (size_t at = 0; at < bytes; at++) {
         unsigned diagonal = column[0];
 

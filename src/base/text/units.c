@@ -29,9 +29,7 @@ static int print_number(char *out, size_t size, double value, int precision)
 /* nvprof's: as many digits as `width` characters hold. */
 static void fit(char *out, size_t size, double value, int width)
 {
-    int precision;
-
-    for (precision = width - 2; precision > 0; precision--) {
+    for (int precision = width - 2; precision > 0; precision--) {
         if (print_number(out, size, value, precision) <= width)
             return;
     }
@@ -203,14 +201,13 @@ int mp_places_within(double error)
 
 const char *mp_format_time_within(char *buffer, size_t size, uint64_t ns, double error)
 {
-    const struct time_unit *unit;
     char number[MP_FORMATTED_BYTES];
     double step = 1;
 
     while (step * 100 <= error && step < 1e18)
         step *= 10;
     ns = (uint64_t)step * mp_whole_ns((double)ns / step);
-    unit = time_unit_of((double)ns);
+    const struct time_unit *unit = time_unit_of((double)ns);
     mp_show_places(number, sizeof number, (double)ns / unit->ns,
                    mp_places_within(10 * step / unit->ns));
     snprintf(buffer, size, "%s%s", number, unit->name);

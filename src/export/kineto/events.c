@@ -134,8 +134,6 @@ static const char *escape(struct events *events, const struct export_text *text,
 
 static void put_text(struct events *events, const struct export_text *text)
 {
-    struct events_text *known;
-
     if (!text->text) {
         put(events, "\"\"");
         return;
@@ -144,7 +142,7 @@ static void put_text(struct events *events, const struct export_text *text)
         put_quoted(&events->text, text->text, text->bytes);
         return;
     }
-    known = &events->texts[text->id];
+    struct events_text *known = &events->texts[text->id];
     if (!known->escaped)
         known->escaped = escape(events, text, &known->bytes);
     if (known->escaped)

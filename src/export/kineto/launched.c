@@ -93,12 +93,11 @@ bool kineto_launched_project(struct kineto_launched *launched, uint64_t thread, 
 {
     const struct deps *deps = launched->deps;
     uint32_t lane = mp_map_get(&launched->threads, thread);
-    uint32_t from, until;
 
     if (!deps || lane == MP_MAP_ABSENT || end == UINT64_MAX)
         return false;
-    from = launched->first[deps_first_from(deps, &deps->lanes[lane], begin)];
-    until = launched->first[deps_first_from(deps, &deps->lanes[lane], end + 1)];
+    uint32_t from = launched->first[deps_first_from(deps, &deps->lanes[lane], begin)];
+    uint32_t until = launched->first[deps_first_from(deps, &deps->lanes[lane], end + 1)];
     if (from == until)
         return false;
     memset(launched->projected, 0, (size_t)deps->lane_count * sizeof *launched->projected);
@@ -131,17 +130,13 @@ static enum mp_status add_step(struct kineto *kineto, const struct export_row *r
 
 enum mp_status kineto_note_step(struct kineto *kineto, const struct export_row *row)
 {
-    struct kineto_step *step;
-    uint64_t key;
-    uint32_t index;
-
     if (!row->iteration || !row->place || !row->start || row->duration > INT64_MAX)
         return MP_OK;
-    key = (uint64_t)row->iteration << 32 | row->place->id;
-    index = mp_map_get(&kineto->steps, key);
+    uint64_t key = (uint64_t)row->iteration << 32 | row->place->id;
+    uint32_t index = mp_map_get(&kineto->steps, key);
     if (index == MP_MAP_ABSENT)
         return add_step(kineto, row, key);
-    step = &kineto->step_items[index];
+    struct kineto_step *step = &kineto->step_items[index];
     if (row->start < step->begin)
         step->begin = row->start;
     if (row->start + row->duration > step->end)

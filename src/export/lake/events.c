@@ -50,12 +50,11 @@ static void fill_analyses(const struct lake *lake, const struct export_row *row,
                           struct tables_cell *last)
 {
     const struct export_analyses *analyses = export_rows_analyses(lake->process->rows);
-    uint64_t critical;
 
     last[1] = tables_some(row->iteration);
     if (!analyses->known || row->activity == DEPS_NONE)
         return;
-    critical = analyses->critical[row->activity];
+    uint64_t critical = analyses->critical[row->activity];
     last[0] = TABLES_NUMBER((int32_t)row->activity);
     last[2] = TABLES_NUMBER(critical > 0);
     last[3] = TABLES_NUMBER(critical);

@@ -114,10 +114,8 @@ static void find_run(struct lake *lake)
 enum mp_status lake_make_folders(char *path, size_t from, mode_t mode, struct mp_error *error)
 {
     for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
-        int failed;
-
         *slash = '\0';
-        failed = (mkdir(path, 0700) != 0 || chmod(path, mode) != 0) && errno != EEXIST;
+        int failed = (mkdir(path, 0700) != 0 || chmod(path, mode) != 0) && errno != EEXIST;
         if (failed)
             mp_error_set(error, MP_ERR_IO, "cannot make '%.150s': %m", path + from);
         *slash = '/';
@@ -130,10 +128,10 @@ enum mp_status lake_make_folders(char *path, size_t from, mode_t mode, struct mp
 static bool has_run(const char *folder)
 {
     struct mp_buffer path = {.data = NULL};
-    bool has;
 
     mp_buffer_append_format(&path, "%s%s.parquet", folder, lake_tables[LAKE_RUN].name);
-    has = mp_buffer_append_byte(&path, '\0') == MP_OK && !access((const char *)path.data, F_OK);
+    bool has =
+        mp_buffer_append_byte(&path, '\0') == MP_OK && !access((const char *)path.data, F_OK);
     mp_buffer_free(&path);
     return has;
 }
@@ -143,7 +141,6 @@ static enum mp_status open_run(struct lake *lake, struct mp_error *error)
 {
     struct mp_buffer path = {.data = NULL};
     size_t from = strlen(lake->folder) + 1;
-    enum mp_status status;
 
     find_run(lake);
     mp_buffer_append_format(&path, "%s/", lake->folder);
@@ -155,7 +152,7 @@ static enum mp_status open_run(struct lake *lake, struct mp_error *error)
         mp_buffer_free(&path);
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     }
-    status = lake_make_folders((char *)path.data, from, 0700, error);
+    enum mp_status status = lake_make_folders((char *)path.data, from, 0700, error);
     if (status == MP_OK && has_run((const char *)path.data))
         status = mp_error_set(error, MP_ERR_ARGUMENT,
                               "another trace has the same job, date, host and rank; export them "
@@ -195,14 +192,12 @@ static enum mp_status process(void *state, const struct export_process *process,
                               struct mp_error *error)
 {
     struct lake *lake = state;
-    unsigned count;
-    enum mp_status status;
 
     lake->process = process;
-    status = lake_open_collectives(lake, error);
+    enum mp_status status = lake_open_collectives(lake, error);
     if (status == MP_OK)
         status = open_run(lake, error);
-    count = has_events(lake) ? LAKE_TABLE_COUNT : LAKE_FIRST_EVENTS;
+    unsigned count = has_events(lake) ? LAKE_TABLE_COUNT : LAKE_FIRST_EVENTS;
     for (unsigned i = 0; i < count && status == MP_OK; i++)
         status = tables_begin(lake->tables, i);
     if (status != MP_OK && lake->tables) { /* which knows why */

@@ -70,12 +70,11 @@ enum mp_status lake_put_layers(struct lake *lake, struct mp_error *error)
     struct layers_result layers;
     struct profile profile;
     struct mp_error why;
-    enum mp_status status;
 
     if (!rows->analyses)
         return MP_OK;
     MP_TRY(profile_load(&profile, lake->process->trace, DEFINITIONS_USUAL, error));
-    status = layers_build(&profile, &options, &layers, &why);
+    enum mp_status status = layers_build(&profile, &options, &layers, &why);
     if (status == MP_ERR_IO || status == MP_ERR_MEMORY)
         mp_error_set(error, status, "%s", why.text);
     else if (status == MP_OK)
@@ -261,12 +260,11 @@ enum mp_status lake_put_summary(struct lake *lake, struct mp_error *error)
 {
     const struct export_analyses *analyses = export_rows_analyses(lake->process->rows);
     struct iterations_study study = {.measures = NULL};
-    enum mp_status status;
 
     if (!analyses->known)
         return put_run(lake, NULL);
     study.iterations = analyses->iterations; /* borrowed */
-    status = iterations_study_of(&analyses->deps, &study);
+    enum mp_status status = iterations_study_of(&analyses->deps, &study);
     if (status == MP_OK)
         status = put_run(lake, &study);
     if (status == MP_OK)

@@ -309,14 +309,14 @@ static enum mp_status add_operation(struct lake *lake, const struct export_row *
                                     const struct ranks_operation *operation, size_t fused)
 {
     struct lake_collectives *collectives = lake->collectives;
-    const struct found *found;
     struct sum *sum;
 
     MP_TRY(find_operation_sum(lake, operation, &sum));
     sum->instances++;
     sum->bytes += operation->bytes;
     sum->kernel += (double)row->duration / (double)fused;
-    found = collectives->ranks ? take(collectives, row->start, operation) : NULL;
+    const struct found *found =
+        collectives->ranks ? take(collectives, row->start, operation) : NULL;
     if (found)
         add_found(sum, collectives->ranks, found);
     return MP_OK;
@@ -324,12 +324,12 @@ static enum mp_status add_operation(struct lake *lake, const struct export_row *
 
 enum mp_status lake_add_collectives(struct lake *lake, const struct export_row *row)
 {
-    size_t first, count;
+    size_t first;
 
     if (!lake->collectives || row->kind != EXPORT_KERNEL)
         return MP_OK;
-    count = ranks_operations_find(lake->collectives->operations, row->correlation, row->graph,
-                                  row->graph_node, &first);
+    size_t count = ranks_operations_find(lake->collectives->operations, row->correlation,
+                                         row->graph, row->graph_node, &first);
     for (size_t i = 0; i < count; i++) {
         const struct ranks_operation operation =
             ranks_operations_at(lake->collectives->operations, first + i);

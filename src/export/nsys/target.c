@@ -236,14 +236,13 @@ enum mp_status nsys_begin_session(struct nsys *nsys, const struct export_process
 {
     struct tables_cell times[NSYS_SESSION_START_TIME_COLUMNS] = {{.kind = 0}};
     const struct trace_process *first;
-    uint64_t end, length;
+    uint64_t end;
     char text[32];
     struct tm parts;
-    time_t seconds;
 
     nsys->session = find_begin(process, &first, &end);
-    length = end - nsys->session;
-    seconds = (time_t)(nsys->session / 1000000000);
+    uint64_t length = end - nsys->session;
+    time_t seconds = (time_t)(nsys->session / 1000000000);
     MP_TRY(put_meta(nsys));
     MP_TRY(put_enums(nsys->tables));
     /* nsys has it in each file, and `nsys stats` reads it for each thread of a call. */
@@ -383,13 +382,12 @@ enum mp_status nsys_begin_process(struct nsys *nsys, const struct export_process
 {
     const char *host = process->who->host ? process->who->host : "";
     uint32_t before = nsys->hosts.count;
-    uint32_t number;
 
     nsys->process = process;
     if (nsys->texts)
         memset(nsys->texts, 0, nsys->text_capacity * sizeof *nsys->texts);
     mp_map_clear(&nsys->threads);
-    number = mp_intern_add(&nsys->hosts, host, strlen(host));
+    uint32_t number = mp_intern_add(&nsys->hosts, host, strlen(host));
     if (!number)
         return MP_ERR_MEMORY;
     MP_TRY(choose_pid(nsys, number - 1));

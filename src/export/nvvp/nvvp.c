@@ -18,13 +18,12 @@ bool nvvp_is(const char *path)
     static const char magic[] = "SQLite format 3"; /* its NUL is part of it */
     char bytes[sizeof magic];
     uint64_t size;
-    bool is;
     int fd;
 
     if (mp_open_file(path, &fd, &size, NULL) != MP_OK)
         return false;
-    is = mp_pread_exact(fd, bytes, sizeof bytes, 0, NULL) == MP_OK &&
-         memcmp(bytes, magic, sizeof magic) == 0;
+    bool is = mp_pread_exact(fd, bytes, sizeof bytes, 0, NULL) == MP_OK &&
+              memcmp(bytes, magic, sizeof magic) == 0;
     close(fd);
     return is;
 }
@@ -49,12 +48,11 @@ static void unpack(void)
 const char *cbid_name(bool driver, uint64_t cbid, size_t *bytes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const char *at;
 
     pthread_once(&once, unpack);
     if (!all_names)
         return NULL;
-    at = strstr(all_names, "\n\n") + 2;
+    const char *at = strstr(all_names, "\n\n") + 2;
     at = driver ? strstr(at, "\n\n") + 2 : at;
     while (*at && *at != '\n') {
         *bytes = strcspn(at, " \n");

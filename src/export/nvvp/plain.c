@@ -248,7 +248,6 @@ static enum mp_status compile(const struct nvvp_reader *reader, const struct nvv
     const char *calls = kind->calls ? calls_of(&reader->db) : NULL;
     bool joins = kind->join && (!kind->calls || calls);
     struct mp_buffer sql = {.limit = 1 << 16};
-    enum mp_status status;
 
     mp_buffer_append_text(&sql, "SELECT ");
     append_columns(&reader->db, kind, &sql);
@@ -263,9 +262,10 @@ static enum mp_status compile(const struct nvvp_reader *reader, const struct nvv
     }
     mp_buffer_append_format(&sql, " %s", kind->order ? kind->order : "ORDER BY n.rowid");
     mp_buffer_append_byte(&sql, '\0');
-    status = sql.status == MP_OK
-                 ? export_db_prepare(&reader->db, (const char *)sql.data, statement, reader->error)
-                 : nvvp_no_memory(reader);
+    enum mp_status status =
+        sql.status == MP_OK
+            ? export_db_prepare(&reader->db, (const char *)sql.data, statement, reader->error)
+            : nvvp_no_memory(reader);
     mp_buffer_free(&sql);
     return status;
 }
@@ -445,13 +445,12 @@ static uint64_t earliest_time(const struct nvvp_reader *reader)
 
     for (size_t i = 0; i <= COUNT(events); i++) {
         const struct nvvp_plain_kind *kind = i < COUNT(events) ? &events[i] : &marker;
-        uint64_t time;
 
         if (!kind->time || !export_db_has_table(&reader->db, table_name(kind)))
             continue;
         snprintf(sql, sizeof sql, "SELECT min(%s) FROM %s WHERE %s > 0", kind->time,
                  table_name(kind), kind->time);
-        time = first_number(reader, sql);
+        uint64_t time = first_number(reader, sql);
         if (time && (!earliest || time < earliest))
             earliest = time;
     }

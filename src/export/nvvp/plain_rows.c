@@ -28,11 +28,10 @@ struct nvvp_open_markers {
 static uint32_t thread_number(struct nvvp_marker_kinds *kinds, uint64_t thread)
 {
     uint32_t known = kinds->threads.count;
-    uint32_t number;
 
     if (mp_reserve((void **)&kinds->open, known, &kinds->capacity, sizeof *kinds->open))
         return 0;
-    number = mp_intern_add(&kinds->threads, &thread, sizeof thread);
+    uint32_t number = mp_intern_add(&kinds->threads, &thread, sizeof thread);
     if (number > known)
         kinds->open[number - 1] = (struct nvvp_open_markers){.ids = NULL};
     return number;
@@ -41,11 +40,10 @@ static uint32_t thread_number(struct nvvp_marker_kinds *kinds, uint64_t thread)
 static enum mp_status marker_began(struct nvvp_marker_kinds *kinds, uint64_t id, uint64_t thread)
 {
     uint32_t number = thread_number(kinds, thread);
-    struct nvvp_open_markers *open;
 
     if (!number)
         return MP_ERR_MEMORY;
-    open = &kinds->open[number - 1];
+    struct nvvp_open_markers *open = &kinds->open[number - 1];
     MP_TRY(mp_reserve((void **)&open->ids, open->count, &open->capacity, sizeof *open->ids));
     MP_TRY(mp_map_put(&kinds->thread_of, id, number));
     open->ids[open->count++] = id;
@@ -151,13 +149,12 @@ static enum mp_status stream_of(struct nvvp_plain *plain, uint64_t device, uint6
 
 static enum mp_status plain_rows_thread_of(struct nvvp_plain *plain, uint64_t tid, uint64_t *number)
 {
-    uint32_t name;
     bool is_new;
 
     MP_TRY(number_of(plain, &plain->threads, &tid, sizeof tid, number, &is_new));
     if (!is_new)
         return MP_OK;
-    name = mp_map_get(&plain->thread_names, tid);
+    uint32_t name = mp_map_get(&plain->thread_names, tid);
     mp_append_thread(plain->reader->writer,
                      &(struct mp_row_thread){*number, tid, name == MP_MAP_ABSENT ? 0 : name});
     return MP_OK;
@@ -168,14 +165,13 @@ static enum mp_status function_of(struct nvvp_plain *plain, bool driver, uint64_
 {
     const uint64_t key[2] = {driver, cbid};
     char made[64];
-    const char *name;
     size_t bytes;
     bool is_new;
 
     MP_TRY(number_of(plain, &plain->functions, key, sizeof key, number, &is_new));
     if (!is_new)
         return MP_OK;
-    name = cbid_name(driver, cbid, &bytes);
+    const char *name = cbid_name(driver, cbid, &bytes);
     if (!name) {
         snprintf(made, sizeof made, "[%s call %llu]", driver ? "driver" : "runtime",
                  (unsigned long long)cbid);

@@ -41,13 +41,12 @@ static enum mp_status read_info(const struct ours *ours, const char *name, uint6
 {
     const struct nvvp_reader *reader = ours->reader;
     sqlite3_stmt *statement;
-    enum mp_status status;
 
     *value = 0;
     MP_TRY(export_db_prepare(&reader->db, "SELECT value FROM MINIPROF_INFO WHERE name = ?",
                              &statement, reader->error));
     sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    status = export_db_step(&reader->db, statement, reader->error);
+    enum mp_status status = export_db_step(&reader->db, statement, reader->error);
     if (status == MP_OK && sqlite3_column_type(statement, 0) != SQLITE_INTEGER)
         status = mp_error_set(reader->error, MP_ERR_DAMAGED,
                               "'%.100s' is damaged: MINIPROF_INFO: '%s' is no number",
@@ -254,23 +253,22 @@ static uint32_t big_endian(const uint8_t *bytes)
 static uint64_t promised_bytes(int fd)
 {
     uint8_t header[100];
-    uint64_t page_bytes;
 
     if (mp_pread_exact(fd, header, sizeof header, 0, NULL) != MP_OK ||
         memcmp(header + 24, header + 92, 4) != 0)
         return 0;
-    page_bytes = (uint64_t)header[16] << 8 | header[17];
+    uint64_t page_bytes = (uint64_t)header[16] << 8 | header[17];
     return big_endian(header + 28) * (page_bytes == 1 ? 65536 : page_bytes);
 }
 
 /* Reports a file that is no SQLite file, or an incomplete one, in our own words. */
 static enum mp_status look_at(struct nvvp_reader *reader, const char *path)
 {
-    uint64_t bytes, promised;
+    uint64_t bytes;
     int fd;
 
     MP_TRY(mp_open_file(path, &fd, &bytes, reader->error));
-    promised = promised_bytes(fd);
+    uint64_t promised = promised_bytes(fd);
     close(fd);
     reader->max_rows = bytes;
     if (!bytes)
@@ -289,16 +287,15 @@ enum mp_status nvvp_read(const char *path, int fd, struct mp_error *error)
 {
     struct mp_error own;
     struct nvvp_reader reader = {.error = error ? error : &own, .fd = fd};
-    enum mp_status status, closed;
 
     MP_TRY(look_at(&reader, path));
-    status = export_db_open(&reader.db, path, reader.error);
+    enum mp_status status = export_db_open(&reader.db, path, reader.error);
     if (status == MP_OK)
         status = export_db_has_table(&reader.db, "MINIPROF_INFO") ? read_ours(&reader)
                                                                   : nvvp_read_plain(&reader);
     if (status == MP_OK)
         status = nvvp_check_writer(&reader);
-    closed = mp_writer_close(reader.writer, status == MP_OK ? reader.error : NULL);
+    enum mp_status closed = mp_writer_close(reader.writer, status == MP_OK ? reader.error : NULL);
     export_db_close(&reader.db);
     return status == MP_OK ? closed : status;
 }

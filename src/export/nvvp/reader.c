@@ -29,7 +29,6 @@ void nvvp_add_property(struct mp_buffer *header, const char *key, const char *va
 enum mp_status nvvp_start_trace(struct nvvp_reader *reader, struct mp_buffer *header)
 {
     const struct mp_writer_options options = {.level = 1};
-    int fd;
 
     mp_buffer_append_byte(header, '\0');
     if (header->status == MP_ERR_LIMIT)
@@ -37,7 +36,7 @@ enum mp_status nvvp_start_trace(struct nvvp_reader *reader, struct mp_buffer *he
                             "'%.150s' is damaged: its properties are too long", reader->db.path);
     if (header->status != MP_OK)
         return nvvp_no_memory(reader);
-    fd = fcntl(reader->fd, F_DUPFD_CLOEXEC, 3);
+    int fd = fcntl(reader->fd, F_DUPFD_CLOEXEC, 3);
     if (fd < 0 || ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
         enum mp_status status = mp_error_set(
             reader->error, MP_ERR_IO, "cannot write what '%.150s' holds: %m", reader->db.path);
@@ -141,11 +140,10 @@ enum mp_status nvvp_merge(struct nvvp_reader *reader, void *sources, size_t coun
                           void *context)
 {
     struct merge merge = {.reader = reader, .read = read, .context = context};
-    enum mp_status status;
 
     for (size_t i = 0; i < count && i < MAX_SOURCES; i++)
         merge.live[merge.count++] = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
-    status = merge_run(&merge, take);
+    enum mp_status status = merge_run(&merge, take);
     for (size_t i = 0; i < count; i++) {
         struct nvvp_source *source = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
 

@@ -190,11 +190,9 @@ static enum mp_status put_kept(struct nvvp_writer *writer, const struct mp_batch
 
     sqlite3_bind_int64(statement, at, (sqlite3_int64)writer->rows[index]);
     for (unsigned i = 0; i < batch->table->column_count; i++) {
-        uint64_t value;
-
         if (!(kept >> i & 1))
             continue;
-        value = batch->columns[i][row];
+        uint64_t value = batch->columns[i][row];
         if (batch->table->columns[i].type == MP_TYPE_TIME)
             value = nvvp_time_out(value, writer->offset);
         sqlite3_bind_int64(statement, ++at, (sqlite3_int64)value);
@@ -237,13 +235,12 @@ static enum mp_status put_pair(struct nvvp_writer *writer, sqlite3_stmt *stateme
 
 static enum mp_status put_properties(struct nvvp_writer *writer, const struct mp_trace *trace)
 {
-    enum mp_status status;
     sqlite3_stmt *statement;
     const char *key, *value;
 
     MP_TRY(export_db_prepare(&writer->db, "INSERT INTO MINIPROF_PROPERTY(key, value) VALUES(?, ?)",
                              &statement, writer->error));
-    status = MP_OK;
+    enum mp_status status = MP_OK;
     for (size_t i = 0; status == MP_OK && mp_trace_property_at(trace, i, &key, &value); i++)
         status = put_pair(writer, statement, key, value, 0);
     sqlite3_finalize(statement);
@@ -419,7 +416,6 @@ enum mp_status nvvp_write(struct mp_trace *trace, const char *path, struct mp_er
     struct mp_error own = {.status = MP_OK};
     struct nvvp_writer *writer;
     char file[PATH_MAX];
-    enum mp_status status;
 
     MP_TRY(create_beside(path, file, sizeof file, error));
     writer = calloc(1, sizeof *writer);
@@ -429,7 +425,7 @@ enum mp_status nvvp_write(struct mp_trace *trace, const char *path, struct mp_er
     }
     writer->error = &own;
     init(writer, trace);
-    status = nvvp_write_fill(writer, trace, path, file);
+    enum mp_status status = nvvp_write_fill(writer, trace, path, file);
     release(writer);
     free(writer);
     if (status == MP_OK)

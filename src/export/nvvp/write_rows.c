@@ -382,7 +382,6 @@ static uint64_t payload_value(uint64_t type, uint64_t payload, uint64_t *kind)
 {
     uint32_t word = (uint32_t)payload;
     float single;
-    double wide;
 
     *kind = type == MP_payload_type_int64 || type == MP_payload_type_int32 ? 4 : 1;
     if (type == MP_payload_type_double || type == MP_payload_type_float)
@@ -392,7 +391,7 @@ static uint64_t payload_value(uint64_t type, uint64_t payload, uint64_t *kind)
     if (type != MP_payload_type_float)
         return payload;
     memcpy(&single, &word, sizeof single);
-    wide = (double)single;
+    double wide = (double)single;
     memcpy(&payload, &wide, sizeof payload);
     return payload;
 }

@@ -266,12 +266,11 @@ static void put_packed(struct mp_buffer *out, const uint64_t *values, uint32_t c
                        unsigned width)
 {
     uint32_t groups = (count + EIGHT - 1) / EIGHT;
-    size_t before;
 
     if (!count)
         return;
     mp_buffer_append_varint(out, (uint64_t)groups << 1 | 1);
-    before = out->size;
+    size_t before = out->size;
     encode_bits(out, values, count, width);
     while (out->status == MP_OK && out->size - before < (size_t)groups * width)
         mp_buffer_append_byte(out, 0);

@@ -192,8 +192,6 @@ static bool make_room(struct parquet_writer *writer, struct cells *cells)
 /* The column's cells, with room for the present row's; NULL after a failure, old or new. */
 static struct cells *next_cell(struct parquet_writer *writer, unsigned column)
 {
-    struct cells *cells;
-
     if (writer->failure.status != MP_OK)
         return NULL;
     if (column >= writer->table->column_count) {
@@ -201,7 +199,7 @@ static struct cells *next_cell(struct parquet_writer *writer, unsigned column)
                      writer->table->name, column);
         return NULL;
     }
-    cells = &writer->cells[column];
+    struct cells *cells = &writer->cells[column];
     if (cells->rows != writer->rows) {
         fail_cell(writer, column, "has two values");
         return NULL;

@@ -35,13 +35,12 @@ static void announce(struct process *process, struct counter *counter, const cha
     struct packets *packets = process->slices.packets;
     size_t at = packet_begin_timeless(packets);
     size_t track = proto_begin(&packets->bytes, PACKET_TRACK);
-    size_t described;
 
     counter->uuid = process->slices.next_uuid++;
     proto_uint(&packets->bytes, TRACK_UUID, counter->uuid);
     proto_uint(&packets->bytes, TRACK_PARENT, process->uuid);
     proto_text(&packets->bytes, TRACK_NAME, name);
-    described = proto_begin(&packets->bytes, TRACK_COUNTER);
+    size_t described = proto_begin(&packets->bytes, TRACK_COUNTER);
     if (bytes_unit)
         proto_uint(&packets->bytes, COUNTER_UNIT, UNIT_BYTES);
     proto_end(&packets->bytes, described);
@@ -163,7 +162,7 @@ static enum mp_status take_metric(struct process *process, const struct export_r
     uint64_t bits = metric_value.value;
     uint64_t key = metric_value.metric << 1 | 1;
     uint32_t index;
-    size_t at, event;
+    size_t event;
     double value;
     bool is_new;
 
@@ -172,7 +171,7 @@ static enum mp_status take_metric(struct process *process, const struct export_r
         announce(process, &process->counter[index], row->name.text ? row->name.text : "metric",
                  false);
     memcpy(&value, &bits, sizeof value);
-    at = begin_value(packets, &process->counter[index], row->start, &event);
+    size_t at = begin_value(packets, &process->counter[index], row->start, &event);
     proto_double(&packets->bytes, EVENT_VALUE, value);
     proto_end(&packets->bytes, event);
     packet_end(packets, at);
@@ -188,7 +187,7 @@ static enum mp_status take_sample(void *context, const struct export_sample *sam
 {
     struct process *process = context;
     struct packets *packets = process->slices.packets;
-    size_t at, event;
+    size_t event;
     uint32_t index;
     char name[256];
     bool is_new;
@@ -198,7 +197,7 @@ static enum mp_status take_sample(void *context, const struct export_sample *sam
         snprintf(name, sizeof name, "%s (GPU %" PRIu64 ")", sample->name, sample->device);
         announce(process, &process->counter[index], name, sample->unit == METRIC_UNIT_BYTES);
     }
-    at = begin_value(packets, &process->counter[index], sample->start, &event);
+    size_t at = begin_value(packets, &process->counter[index], sample->start, &event);
     proto_double(&packets->bytes, EVENT_VALUE, sample->value);
     proto_end(&packets->bytes, event);
     packet_end(packets, at);

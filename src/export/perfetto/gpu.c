@@ -86,12 +86,11 @@ static enum mp_status add_device(struct perfetto *perfetto, const struct trace_s
     struct process *process = &perfetto->process;
     const struct device_limits *limits = export_rows_limits(process->of->rows, from->ordinal);
     enum mp_status status = dense_reach(&process->devices, from->ordinal);
-    struct device *device;
     bool is_new;
 
     if (status)
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    device = dense_at(&process->devices, from->ordinal);
+    struct device *device = dense_at(&process->devices, from->ordinal);
     MP_TRY(number_gpu(perfetto, from->uuid_high, from->uuid_low, from->ordinal, &device->gpu,
                       &is_new));
     device->known = true;
@@ -388,11 +387,10 @@ static enum mp_status find_launch(struct perfetto *perfetto, const struct export
 {
     struct process *process = &perfetto->process;
     uint64_t key = key_of(row);
-    uint32_t found;
 
     if (process->launch_count && key == process->last_key)
         return MP_OK;
-    found = mp_map_get(&process->launches, key);
+    uint32_t found = mp_map_get(&process->launches, key);
     if (found == MP_MAP_ABSENT) {
         found = (uint32_t)process->launch_count;
         MP_TRY(mp_reserve((void **)&process->launch, found, &process->launch_capacity,
@@ -447,16 +445,14 @@ enum mp_status gpu_row(struct perfetto *perfetto, const struct export_row *row)
     struct process *process = &perfetto->process;
     struct packets *packets = &perfetto->packets;
     struct links *links = &process->links;
-    const struct launch *launch;
-    size_t at, event;
 
     MP_TRY(find_launch(perfetto, row));
     links->found_count = 0;
     if (links->deps && row->activity != DEPS_NONE)
         MP_TRY(links_awaited_by_work(links, row->activity));
-    launch = &process->launch[process->last_launch];
-    at = packet_begin(packets, row->start);
-    event = proto_begin(&packets->bytes, PACKET_GPU_EVENT);
+    const struct launch *launch = &process->launch[process->last_launch];
+    size_t at = packet_begin(packets, row->start);
+    size_t event = proto_begin(&packets->bytes, PACKET_GPU_EVENT);
     proto_uint(&packets->bytes, STAGE_EVENT_ID, links_id(links, row->activity));
     proto_uint(&packets->bytes, STAGE_DURATION, row->duration);
     mp_buffer_append(&packets->bytes, process->encoded.data + launch->at, launch->bytes);

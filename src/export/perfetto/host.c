@@ -82,13 +82,11 @@ static void intern_frame(struct perfetto *perfetto, uint32_t stack)
     const struct stack_code *code = call_stacks_code(&callers->stacks, frame);
     struct mp_buffer *bytes = &perfetto->packets.bytes;
     uint64_t number = call_stacks_link(&callers->stacks, stack)->frame;
-    uint64_t name;
-    size_t at;
 
     if (!number_is_new(&perfetto->packets, &callers->frames, number))
         return;
-    name = intern_name(perfetto, frame);
-    at = proto_begin(bytes, INTERNED_FRAMES);
+    uint64_t name = intern_name(perfetto, frame);
+    size_t at = proto_begin(bytes, INTERNED_FRAMES);
     proto_uint(bytes, IID, number);
     proto_uint(bytes, FRAME_FUNCTION, name);
     if (code->name && code->file)
@@ -105,18 +103,17 @@ static uint64_t callers_of(struct perfetto *perfetto, uint64_t correlation)
     uint32_t stack = call_stacks_of_call(&callers->stacks, correlation);
     uint32_t chain[CALL_STACKS_DEPTH];
     size_t depth = 0;
-    size_t packet, interned, at;
 
     if (!stack || !number_is_new(packets, &callers->known, stack))
         return stack;
     for (uint32_t of = stack; of && depth < CALL_STACKS_DEPTH;
          of = call_stacks_caller(&callers->stacks, of))
         chain[depth++] = of;
-    packet = packet_begin_timeless(packets);
-    interned = proto_begin(&packets->bytes, PACKET_INTERNED);
+    size_t packet = packet_begin_timeless(packets);
+    size_t interned = proto_begin(&packets->bytes, PACKET_INTERNED);
     for (size_t i = 0; i < depth; i++)
         intern_frame(perfetto, chain[i]);
-    at = proto_begin(&packets->bytes, INTERNED_CALLSTACKS);
+    size_t at = proto_begin(&packets->bytes, INTERNED_CALLSTACKS);
     proto_uint(&packets->bytes, IID, stack);
     while (depth-- > 0)
         proto_uint(&packets->bytes, CALLSTACK_FRAMES,
@@ -135,11 +132,10 @@ void host_begin(struct perfetto *perfetto)
     struct packets *packets = &perfetto->packets;
     size_t at = packet_begin_timeless(packets);
     size_t track = proto_begin(&packets->bytes, PACKET_TRACK);
-    size_t described;
 
     process->uuid = process->slices.next_uuid++;
     proto_uint(&packets->bytes, TRACK_UUID, process->uuid);
-    described = proto_begin(&packets->bytes, TRACK_PROCESS);
+    size_t described = proto_begin(&packets->bytes, TRACK_PROCESS);
     proto_uint(&packets->bytes, PROCESS_PID, process->pid);
     packets_text(packets, PROCESS_NAME, process->name, strlen(process->name));
     proto_end(&packets->bytes, described);
@@ -155,11 +151,10 @@ static uint64_t announce_thread(struct process *process, const struct export_thr
     size_t at = packet_begin_timeless(packets);
     size_t track = proto_begin(&packets->bytes, PACKET_TRACK);
     uint64_t uuid = process->slices.next_uuid++;
-    size_t described;
 
     proto_uint(&packets->bytes, TRACK_UUID, uuid);
     proto_uint(&packets->bytes, TRACK_PARENT, process->uuid);
-    described = proto_begin(&packets->bytes, TRACK_THREAD);
+    size_t described = proto_begin(&packets->bytes, TRACK_THREAD);
     proto_uint(&packets->bytes, THREAD_PID, process->pid);
     proto_uint(&packets->bytes, THREAD_TID, thread->tid);
     if (thread->name.text)
@@ -202,8 +197,6 @@ static enum mp_status reach_thread(struct process *process, uint32_t number)
 static enum mp_status tracks_of(struct process *process, const struct export_thread *thread,
                                 struct track **tracks)
 {
-    struct thread_tracks *of;
-
     *tracks = process->unknown_thread;
     if (!thread) {
         if (!(*tracks)->parent)
@@ -211,7 +204,7 @@ static enum mp_status tracks_of(struct process *process, const struct export_thr
         return MP_OK;
     }
     MP_TRY(reach_thread(process, thread->id));
-    of = &process->threads[thread->id];
+    struct thread_tracks *of = &process->threads[thread->id];
     *tracks = of->tracks;
     if (of->uuid)
         return MP_OK;

@@ -70,10 +70,9 @@ static enum mp_status write_path(struct perfetto *perfetto, struct track *track,
                                  const struct deps_window *window)
 {
     struct deps_steps steps;
-    enum mp_status status;
 
     MP_TRY(deps_path_steps(&perfetto->process.analyses->deps, window, &steps));
-    status = MP_OK;
+    enum mp_status status = MP_OK;
     for (size_t i = 0; i < steps.count && status == MP_OK; i++)
         status = write_step(perfetto, track, &steps.items[i]);
     free(steps.items);
@@ -146,14 +145,13 @@ static enum mp_status write_finding(struct perfetto *perfetto, struct slices *sl
 {
     struct packets *packets = &perfetto->packets;
     uint64_t uuid = track_announce(slices, group, "advice", rank);
-    struct slice_parts parts;
     char name[2 * NAME_BYTES];
     uint64_t number;
 
     snprintf(name, sizeof name, "%s (%s%.1f %%)", finding->title,
              finding->certainty == ADVISE_BOUND ? "at most " : "", finding->percent);
     MP_TRY(name_number(perfetto, name, &number));
-    parts = slice_begin(packets, uuid, summary->begin, number, CATEGORY_ADVICE);
+    struct slice_parts parts = slice_begin(packets, uuid, summary->begin, number, CATEGORY_ADVICE);
     packets_annotate(packets, ARGUMENT_GAIN, finding->gain);
     packets_annotate_double(packets, ARGUMENT_PERCENT, finding->percent);
     packets_annotate_double(packets, ARGUMENT_CONFIDENCE, finding->confidence);
@@ -168,11 +166,10 @@ static enum mp_status write_advice(struct perfetto *perfetto, uint64_t group, un
 {
     const struct advise_input input = {.deps = &perfetto->process.analyses->deps, .study = study};
     struct advice *advice = calloc(1, sizeof *advice);
-    enum mp_status status;
 
     if (!advice)
         return MP_ERR_MEMORY;
-    status = advise_build(&input, advice, error);
+    enum mp_status status = advise_build(&input, advice, error);
     if (status == MP_OK) {
         for (size_t i = 0; i < advice->count && status == MP_OK; i++)
             status = write_finding(perfetto, &perfetto->process.slices, group, rank + (unsigned)i,
@@ -201,17 +198,16 @@ enum mp_status insights_write(struct perfetto *perfetto, struct mp_error *error)
     const struct export_analyses *analyses = process->analyses;
     struct iterations_study study = {.measures = NULL};
     char name[sizeof process->name + sizeof GROUP + 2] = GROUP;
-    enum mp_status status;
-    uint64_t group;
 
     if (!analyses || !analyses->deps.count)
         return MP_OK;
     if (process->of->count > 1)
         snprintf(name, sizeof name, GROUP ": %s", process->name);
-    group = track_announce(&process->slices, 0, name, 0);
+    uint64_t group = track_announce(&process->slices, 0, name, 0);
     MP_TRY(write_paths(perfetto, group, ORDER_FIRST, error));
     study.iterations = analyses->iterations;
-    status = analyses->iterations.count ? write_study(perfetto, group, &study, error) : MP_OK;
+    enum mp_status status =
+        analyses->iterations.count ? write_study(perfetto, group, &study, error) : MP_OK;
     study.iterations = (struct iterations){.count = 0}; /* those of the rows */
     iterations_study_free(&study);
     return status;

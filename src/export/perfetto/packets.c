@@ -232,14 +232,12 @@ static void write_texts(struct packets *packets)
 void packets_begin(struct packets *packets, uint64_t sequence, uint64_t offset, bool monotonic,
                    uint64_t now)
 {
-    size_t at, defaults;
-
     packets->sequence = sequence;
     packets->offset = offset;
-    at = proto_begin(&packets->bytes, TRACE_PACKET);
+    size_t at = proto_begin(&packets->bytes, TRACE_PACKET);
     proto_uint(&packets->bytes, PACKET_SEQUENCE, sequence);
     proto_uint(&packets->bytes, PACKET_FLAGS, FLAG_CLEARED);
-    defaults = proto_begin(&packets->bytes, PACKET_DEFAULTS);
+    size_t defaults = proto_begin(&packets->bytes, PACKET_DEFAULTS);
     proto_uint(&packets->bytes, PACKET_CLOCK, CLOCK_OF_REALTIME);
     proto_end(&packets->bytes, defaults);
     packet_end(packets, at);

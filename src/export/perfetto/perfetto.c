@@ -60,11 +60,10 @@ static enum mp_status choose_pid(struct perfetto *perfetto, const struct trace_p
 {
     uint64_t pid = who->pid == TRACE_SET_UNKNOWN ? perfetto->process.of->number + 1 : who->pid;
     uint64_t key = pid;
-    uint32_t before;
 
     if (perfetto->zipped && who->host)
         key ^= mp_hash64(who->host, strlen(who->host), 0) << 23;
-    before = mp_map_get(&perfetto->pids, key);
+    uint32_t before = mp_map_get(&perfetto->pids, key);
     before = before == MP_MAP_ABSENT ? 0 : before;
     perfetto->process.pid = (pid + before * PIDS) & INT32_MAX;
     return mp_map_put(&perfetto->pids, key, before + 1);
@@ -84,13 +83,12 @@ static void choose_name(struct process *process, const struct trace_process *who
 static enum mp_status begin_member(struct perfetto *perfetto, const struct trace_process *who)
 {
     struct member *member;
-    int length;
 
     MP_TRY(mp_reserve((void **)&perfetto->members, perfetto->member_count,
                       &perfetto->member_capacity, sizeof *member));
     member = &perfetto->members[perfetto->member_count++];
-    length = snprintf(member->name, sizeof member->name, "%zu-%.96s.pftrace",
-                      perfetto->process.of->number, who->label ? who->label : "trace");
+    int length = snprintf(member->name, sizeof member->name, "%zu-%.96s.pftrace",
+                          perfetto->process.of->number, who->label ? who->label : "trace");
     for (int i = 0; i < length; i++) {
         if (!isalnum((unsigned char)member->name[i]) && member->name[i] != '.')
             member->name[i] = '-';
@@ -106,14 +104,14 @@ static void correlate(void *context, uint32_t activity)
     struct perfetto *perfetto = context;
     struct links *links = &perfetto->process.links;
     struct mp_buffer *bytes = &perfetto->packets.bytes;
-    size_t count, at;
+    size_t count;
     const uint32_t *launched = links_launched(links, activity, &count);
 
     if (links_awaited_by_call(links, activity))
         bytes->status = MP_ERR_MEMORY;
     if (!count && !links->found_count)
         return;
-    at = proto_begin(bytes, EVENT_GPU_CORRELATION);
+    size_t at = proto_begin(bytes, EVENT_GPU_CORRELATION);
     for (size_t i = 0; i < count; i++)
         proto_uint(bytes, CORRELATION_SUBMITTED, links->first + launched[i]);
     for (size_t i = 0; i < links->found_count; i++)

@@ -25,11 +25,10 @@ static size_t proto_tag(uint8_t *to, unsigned field, enum proto_type type)
 void proto_uint(struct mp_buffer *bytes, unsigned field, uint64_t value)
 {
     uint8_t *to = proto_room(bytes, 2 * (size_t)MP_VARINT_MAX_BYTES);
-    size_t size;
 
     if (!to)
         return;
-    size = proto_tag(to, field, PROTO_VARINT);
+    size_t size = proto_tag(to, field, PROTO_VARINT);
     bytes->size += size + mp_varint_put(to + size, value);
 }
 
@@ -37,12 +36,11 @@ void proto_double(struct mp_buffer *bytes, unsigned field, double value)
 {
     uint8_t *to = proto_room(bytes, MP_VARINT_MAX_BYTES + sizeof value);
     uint64_t bits;
-    size_t size;
 
     if (!to)
         return;
     memcpy(&bits, &value, sizeof bits);
-    size = proto_tag(to, field, PROTO_FIXED64);
+    size_t size = proto_tag(to, field, PROTO_FIXED64);
     for (unsigned i = 0; i < sizeof bits; i++)
         to[size++] = (uint8_t)(bits >> 8 * i);
     bytes->size += size;
@@ -51,11 +49,10 @@ void proto_double(struct mp_buffer *bytes, unsigned field, double value)
 void proto_bytes(struct mp_buffer *bytes, unsigned field, const void *data, size_t count)
 {
     uint8_t *to = proto_room(bytes, 2 * (size_t)MP_VARINT_MAX_BYTES + count);
-    size_t size;
 
     if (!to)
         return;
-    size = proto_tag(to, field, PROTO_LENGTH);
+    size_t size = proto_tag(to, field, PROTO_LENGTH);
     size += mp_varint_put(to + size, count);
     if (count)
         memcpy(to + size, data, count);

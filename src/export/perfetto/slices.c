@@ -67,11 +67,9 @@ struct slice_parts slice_begin(struct packets *packets, uint64_t uuid, uint64_t 
 void slice_end(struct packets *packets, uint64_t uuid, uint64_t time,
                const struct slice_parts *parts)
 {
-    size_t at;
-
     proto_end(&packets->bytes, parts->event);
     packet_end(packets, parts->packet);
-    at = packet_begin(packets, time);
+    size_t at = packet_begin(packets, time);
     proto_end(&packets->bytes, begin_event(packets, uuid, EVENT_END));
     packet_end(packets, at);
 }
@@ -238,12 +236,11 @@ enum mp_status track_instant(struct slices *slices, struct track *track, uint64_
                              uint64_t name, enum category category)
 {
     struct packets *packets = slices->packets;
-    size_t at, event;
 
     if (!track->uuid)
         track->uuid = track_announce(slices, track->parent, track->name, 0);
-    at = packet_begin(packets, time);
-    event = begin_event(packets, track->uuid, EVENT_INSTANT);
+    size_t at = packet_begin(packets, time);
+    size_t event = begin_event(packets, track->uuid, EVENT_INSTANT);
     proto_uint(&packets->bytes, EVENT_CATEGORY, category);
     proto_uint(&packets->bytes, EVENT_NAME, name);
     proto_end(&packets->bytes, event);

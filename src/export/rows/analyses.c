@@ -33,13 +33,12 @@ static enum mp_status find_paths(struct export_analyses *analyses)
 {
     struct deps_windows windows;
     struct deps_result result;
-    enum mp_status status;
 
     analyses->critical = calloc((size_t)analyses->deps.count + 1, sizeof *analyses->critical);
     if (!analyses->critical)
         return MP_ERR_MEMORY;
     MP_TRY(iterations_windows(&analyses->deps, &analyses->iterations, &windows));
-    status = deps_result_init(&analyses->deps, &result);
+    enum mp_status status = deps_result_init(&analyses->deps, &result);
     if (status == MP_OK) {
         for (size_t i = 0; i < windows.count; i++)
             deps_path(&analyses->deps, &windows.items[i], &result, analyses->critical);
@@ -186,12 +185,11 @@ static uint32_t find_activity(const struct export_rows *rows, const struct expor
                               const struct export_row *row, struct export_lane *known)
 {
     const struct deps *deps = &rows->analyses.deps;
-    const struct deps_lane *lane;
     uint32_t at = known->next;
 
     if (known->lane == DEPS_NONE)
         return DEPS_NONE;
-    lane = &deps->lanes[known->lane];
+    const struct deps_lane *lane = &deps->lanes[known->lane];
     if (at >= lane->first + lane->count || !is_activity(&deps->activities[at], source, row))
         at = deps_first_from(deps, lane, row->start);
     for (; at < lane->first + lane->count && deps->activities[at].begin == row->start; at++) {

@@ -58,13 +58,11 @@ static const struct capture_range *find_range(struct export_rows *rows,
 bool export_filter_range(struct export_rows *rows, const struct export_source *source,
                          struct export_row *row)
 {
-    const struct capture_range *range;
-
     if (rows->range) {
         row->capture_range = rows->range->id;
         return has(rows->range, source, row);
     }
-    range = find_range(rows, source, row);
+    const struct capture_range *range = find_range(rows, source, row);
     row->capture_range = range ? range->id : 0;
     return true;
 }
@@ -79,8 +77,6 @@ static bool is_chosen(const struct export_rows *rows, uint64_t device)
 bool export_filter_device(const struct export_rows *rows, const struct export_source *source,
                           const struct export_row *row, const struct export_lane *lane)
 {
-    uint32_t launched;
-
     if (!rows->by_device)
         return true;
     if (source->table->stream)
@@ -94,7 +90,8 @@ bool export_filter_device(const struct export_rows *rows, const struct export_so
 
         return is_chosen(rows, unified.source) || is_chosen(rows, unified.target);
     }
-    launched = row->correlation ? mp_map_get(&rows->launched, row->correlation) : MP_MAP_ABSENT;
+    uint32_t launched =
+        row->correlation ? mp_map_get(&rows->launched, row->correlation) : MP_MAP_ABSENT;
     if (launched != MP_MAP_ABSENT)
         return launched;
     return !lane || lane->wanted;

@@ -104,7 +104,6 @@ static enum mp_status look_up(struct export_rows *rows, enum export_memo_index i
     };
     struct dense *memos = &rows->memos[index];
     const struct export_memo *known = dense_at(memos, id);
-    enum mp_status status;
 
     if (known && known->name) {
         *memo = *known;
@@ -112,7 +111,7 @@ static enum mp_status look_up(struct export_rows *rows, enum export_memo_index i
     }
     *memo = (struct export_memo){.name = 0};
     MP_TRY(name[index](rows, id, memo));
-    status = dense_reach(memos, id);
+    enum mp_status status = dense_reach(memos, id);
     if (status == MP_OK)
         *(struct export_memo *)dense_at(memos, id) = *memo;
     return status == MP_ERR_LIMIT ? MP_OK : status;

@@ -146,15 +146,14 @@ static enum mp_status begin_open(struct export_rows *rows)
 enum mp_status export_nvtx_next_open(struct export_rows *rows, struct export_row *row)
 {
     struct export_nvtx *nvtx = &rows->nvtx;
-    uint64_t begin, end;
 
     if (!nvtx->ended)
         MP_TRY(begin_open(rows));
     if (nvtx->position == nvtx->count)
         return MP_END;
     nvtx->shown = nvtx->open[nvtx->position++];
-    begin = nvtx->shown.row.time;
-    end = nvtx->last;
+    uint64_t begin = nvtx->shown.row.time;
+    uint64_t end = nvtx->last;
     if (rows->range && rows->range->end_time < end)
         end = rows->range->end_time;
     show(nvtx, row, end > begin ? end : begin, false);

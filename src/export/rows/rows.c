@@ -60,14 +60,13 @@ enum mp_status export_rows_open(struct mp_trace *trace, const struct export_opti
                                 struct export_rows **result, struct mp_error *error)
 {
     struct export_rows *rows = calloc(1, sizeof *rows);
-    enum mp_status status;
 
     *result = NULL;
     if (!rows)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     rows->trace = trace;
     rows->options = *options;
-    status = load(rows, error);
+    enum mp_status status = load(rows, error);
     if (status == MP_OK)
         *result = rows;
     else

@@ -40,12 +40,11 @@ static enum mp_status take_counter(void *context, const struct mp_batch *batch, 
     uint64_t unit = columns.unit[row], step = columns.step[row];
     const char *name = definitions_text(&pass->rows->definitions, columns.name[row]);
     enum mp_status status = dense_reach(&pass->counters, columns.id[row]);
-    struct counter *counter;
 
     if (status || !name || strlen(name) > EXPORT_COUNTER_BYTES ||
         !utf8_is_valid(name, strlen(name)))
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    counter = dense_at(&pass->counters, columns.id[row]);
+    struct counter *counter = dense_at(&pass->counters, columns.id[row]);
     counter->name = name;
     counter->device = columns.device[row];
     counter->source = columns.source[row];
@@ -101,17 +100,17 @@ static enum mp_status take_sample(void *context, const struct mp_batch *batch, u
     struct pass *pass = context;
     uint64_t id = columns.counter[row], end = columns.time[row], length = columns.length[row];
     const struct counter *counter = dense_at(&pass->counters, id);
-    struct export_sample sample;
 
     if (!counter || !counter->name || length >= end || end > INT64_MAX)
         return MP_OK;
-    sample = (struct export_sample){.counter = id,
-                                    .device = counter->device,
-                                    .name = counter->name,
-                                    .unit = counter->unit,
-                                    .start = end - length,
-                                    .end = end,
-                                    .value = sampled_unpack(columns.value[row], counter->step)};
+    struct export_sample sample =
+        (struct export_sample){.counter = id,
+                               .device = counter->device,
+                               .name = counter->name,
+                               .unit = counter->unit,
+                               .start = end - length,
+                               .end = end,
+                               .value = sampled_unpack(columns.value[row], counter->step)};
     if (!isfinite(sample.value) || !has_device(pass, sample.device))
         return MP_OK;
     return deliver(pass, &sample, counter->source == SAMPLED_BY_NVML);
@@ -167,14 +166,13 @@ enum mp_status export_samples(const struct export_rows *rows, export_take_sample
     };
     const struct reading reading = {
         .trace = rows->trace, .what = "the samples", .context = &pass, READING_TABLES(tables)};
-    enum mp_status status;
     bool any;
 
     MP_TRY(reading_has_rows(rows->trace, MP_TABLE_sample, &any, error));
     if (!any)
         return MP_OK;
     dense_init(&pass.counters, sizeof(struct counter), 1u << 20);
-    status = find_spans(&pass, rows->range, error);
+    enum mp_status status = find_spans(&pass, rows->range, error);
     if (!status)
         status = reading_run(&reading, error);
     free(pass.spans);

@@ -51,12 +51,11 @@ static enum mp_status take_shape(void *context, const struct mp_batch *batch, ui
     uint64_t shared = shape.static_shared_memory[row] + shape.dynamic_shared_memory[row];
     char text[DETAIL_BYTES];
     char size[SIZE_BYTES];
-    uint32_t *detail;
     enum mp_status status = dense_reach(&pass->shapes, shape.id[row]);
 
     if (status)
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    detail = dense_at(&pass->shapes, shape.id[row]);
+    uint32_t *detail = dense_at(&pass->shapes, shape.id[row]);
     snprintf(text, sizeof text,
              "grid %" PRIu64 " %" PRIu64 " %" PRIu64 ", block %" PRIu64 " %" PRIu64 " %" PRIu64
              ", %" PRIu64 " registers, %s shared memory",
@@ -157,12 +156,11 @@ static uint32_t find_event(struct pass *pass, const struct row_of_work *row)
 {
     const struct deps_activity *all = pass->deps->activities;
     uint32_t lane = mp_map_get(&pass->lanes, row->stream);
-    uint32_t start, end;
 
     if (lane == MP_MAP_ABSENT)
         return TIMELINE_NONE;
-    start = start_of(pass, lane, row->begin);
-    end = pass->deps->lanes[lane].first + pass->deps->lanes[lane].count;
+    uint32_t start = start_of(pass, lane, row->begin);
+    uint32_t end = pass->deps->lanes[lane].first + pass->deps->lanes[lane].count;
     for (uint32_t i = start; i < end && i - start < MAX_TIES && all[i].begin == row->begin; i++) {
         uint32_t event = pass->timeline->event_of[i];
 

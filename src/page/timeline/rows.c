@@ -120,8 +120,6 @@ static enum mp_status add_track(struct timeline *timeline, const struct timeline
 
 enum mp_status timeline_add_strip(struct timeline *timeline, struct timeline_strip *strip)
 {
-    uint32_t used;
-
     if (strip->count > strip->row_capacity) {
         uint8_t *grown = realloc(strip->rows, strip->count);
 
@@ -131,7 +129,7 @@ enum mp_status timeline_add_strip(struct timeline *timeline, struct timeline_str
         strip->row_capacity = strip->count;
     }
     MP_TRY(timeline_make_room(timeline, strip->count));
-    used = assign_rows(timeline, strip);
+    uint32_t used = assign_rows(timeline, strip);
     for (uint32_t row = 0; row < used; row++)
         MP_TRY(add_track(timeline, strip, row));
     strip->count = 0;

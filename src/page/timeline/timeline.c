@@ -283,11 +283,10 @@ enum mp_status timeline_build(struct timeline *timeline, struct mp_trace *trace,
                               const struct timeline_options *options, struct mp_error *error)
 {
     struct build build = {.timeline = timeline, .deps = deps, .options = options};
-    enum mp_status status;
 
     *timeline = (struct timeline){.event_count = 0};
     *error = (struct mp_error){.status = MP_OK};
-    status = build_all(&build, trace, error);
+    enum mp_status status = build_all(&build, trace, error);
     free(build.name_memo);
     mp_map_free(&build.callers);
     free(build.strip.events);

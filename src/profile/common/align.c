@@ -177,14 +177,13 @@ enum mp_status align_sequences(const uint32_t *left, size_t left_count, const ui
                                size_t right_count, struct align_pair **pairs, size_t *count)
 {
     struct alignment alignment = {.left = left, .right = right};
-    size_t max;
     int64_t *reached;
 
     *pairs = NULL;
     *count = 0;
     if (left_count > ALIGN_MAX || right_count > ALIGN_MAX - left_count)
         return MP_ERR_LIMIT;
-    max = left_count + right_count + 2;
+    size_t max = left_count + right_count + 2;
     if (max > ALIGN_PATIENCE + 2)
         max = ALIGN_PATIENCE + 2;
     reached = calloc(2 * (2 * max + 1), sizeof *reached);

@@ -156,11 +156,10 @@ static enum mp_status operators_load(struct operators *operators, struct mp_trac
                                      struct mp_error *error)
 {
     struct pass pass = {.operators = operators};
-    enum mp_status status;
 
     memset(operators, 0, sizeof *operators);
     definitions_init(&pass.definitions, trace);
-    status = read_all(&pass, trace, error);
+    enum mp_status status = read_all(&pass, trace, error);
     definitions_free(&pass.definitions);
     nvtx_open_free(&pass.open);
     mp_map_free(&pass.next);
@@ -195,11 +194,9 @@ static bool find_captured(const struct captured *captured, uint64_t node, const 
 static bool operators_of_work(const struct operators *operators, uint64_t correlation,
                               uint64_t node, const char **text, size_t *bytes)
 {
-    uint32_t number;
-
     if (find_captured(&operators->captured, node, text, bytes))
         return true;
-    number = mp_map_get(&operators->calls, correlation);
+    uint32_t number = mp_map_get(&operators->calls, correlation);
     *text = number == MP_MAP_ABSENT ? NULL : mp_intern_get(&operators->names, number, bytes);
     return *text != NULL;
 }
@@ -339,11 +336,9 @@ static enum mp_status operator_of(struct called_from *callers, uint64_t correlat
 enum mp_status called_from(struct called_from *callers, uint64_t correlation, uint64_t node,
                            uint32_t *number)
 {
-    uint32_t stack;
-
     if (callers->by == CALLED_BY_OPERATOR)
         return operator_of(callers, correlation, node, number);
-    stack = call_stacks_of_work(&callers->stacks, correlation, node);
+    uint32_t stack = call_stacks_of_work(&callers->stacks, correlation, node);
     *number = stack ? mp_map_get(&callers->of_stack, stack) : 0;
     return *number == MP_MAP_ABSENT ? number_of(callers, stack, number) : MP_OK;
 }

@@ -73,7 +73,6 @@ static void sum_kernels(struct kernel_time_pass *pass, struct kernel_lane *lane,
 static enum mp_status new_lane(struct kernel_time_pass *pass, uint64_t stream,
                                struct kernel_lane **lane)
 {
-    const struct definition_stream *defined;
     enum mp_status status = dense_reach(&pass->lanes, stream);
 
     if (status == MP_ERR_LIMIT) {
@@ -82,7 +81,7 @@ static enum mp_status new_lane(struct kernel_time_pass *pass, uint64_t stream,
     }
     MP_TRY(status);
     *lane = dense_at(&pass->lanes, stream);
-    defined = dense_at(&pass->definitions->streams, stream);
+    const struct definition_stream *defined = dense_at(&pass->definitions->streams, stream);
     (*lane)->slot =
         summary_slot(&pass->slots, defined && defined->defined ? defined->device : UINT64_MAX) + 1;
     return MP_OK;
@@ -313,10 +312,9 @@ enum mp_status kernel_time_expect(struct kernel_time_pass *pass, struct mp_trace
                                   struct mp_error *error)
 {
     struct mp_cursor *cursor;
-    enum mp_status status;
 
     MP_TRY(mp_cursor_open(trace, &cursor, error));
-    status = read_headers(pass, cursor);
+    enum mp_status status = read_headers(pass, cursor);
     mp_cursor_close(cursor);
     return mp_error_from(error, status, "cannot read the chunks");
 }

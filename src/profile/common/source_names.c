@@ -36,14 +36,13 @@ enum mp_status source_names_find(struct source_names *names, enum activity_kind 
 {
     struct dense *memos = &names->memos[source];
     const uint32_t *known = dense_at(memos, id);
-    enum mp_status status;
 
     if (__builtin_expect(known && *known, 1)) {
         *name = *known;
         return MP_OK;
     }
     MP_TRY(make_name(names, &activity_tables[source], id, name));
-    status = dense_reach(memos, id);
+    enum mp_status status = dense_reach(memos, id);
     if (status == MP_OK)
         *(uint32_t *)dense_at(memos, id) = *name;
     return status == MP_ERR_LIMIT ? MP_OK : status;
@@ -88,7 +87,7 @@ static bool says_nothing(const char *name)
 
 void source_short_name(const char *mangled, const char *readable, char *text, size_t size)
 {
-    size_t length, argument;
+    size_t length;
     const char *part = source_last_part(readable, &length);
 
     kernel_plain_name(mangled, false, text, size);
@@ -96,7 +95,7 @@ void source_short_name(const char *mangled, const char *readable, char *text, si
         snprintf(text, size, "%.*s", (int)(length < size ? length : size), part);
     if (!says_nothing(text) || part[length] != '<')
         return;
-    argument = strcspn(part + length + 1, "<>(,!");
+    size_t argument = strcspn(part + length + 1, "<>(,!");
     if (argument && argument < size)
         snprintf(text, size, "%.*s<%.*s>", (int)length, part, (int)argument, part + length + 1);
 }

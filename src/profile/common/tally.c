@@ -74,11 +74,10 @@ static void add_range(struct tallies *tallies, const struct tally_rows *rows,
 static enum mp_status reach_ids(struct tallies *tallies, const struct tally_rows *rows)
 {
     uint64_t max = 0;
-    enum mp_status status;
 
     for (uint32_t i = 0; i < rows->count; i++)
         max = rows->ids[i] > max ? rows->ids[i] : max;
-    status = dense_reach(&tallies->items, max);
+    enum mp_status status = dense_reach(&tallies->items, max);
     if (status != MP_ERR_LIMIT)
         return status;
     MP_TRY(dense_reach(&tallies->items, 0));
@@ -129,17 +128,14 @@ static enum mp_status add_device_pair(struct summary_pairs *pairs, uint32_t slot
 enum mp_status summary_pair(struct summary_pairs *pairs, uint32_t slot, uint64_t id, uint64_t limit,
                             uint64_t *pair)
 {
-    uint64_t key;
-    uint32_t known;
-
     if (!pairs->count)
         MP_TRY(add_device_pair(pairs, 0, 0));
     if (id >= limit || id >> SLOT_SHIFT || pairs->count >= UINT32_MAX - 1) {
         pairs->beyond++;
         id = 0;
     }
-    key = (uint64_t)slot << SLOT_SHIFT | id;
-    known = mp_map_get(&pairs->by_key, key);
+    uint64_t key = (uint64_t)slot << SLOT_SHIFT | id;
+    uint32_t known = mp_map_get(&pairs->by_key, key);
     if (known == MP_MAP_ABSENT) {
         known = (uint32_t)pairs->count;
         MP_TRY(mp_map_put(&pairs->by_key, key, known));

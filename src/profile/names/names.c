@@ -304,12 +304,11 @@ const char *names_demangle(const char *name, enum names_style style, struct mp_a
 {
     const char *result = name;
     int status = -1;
-    char *text;
 
     if (style == NAMES_MANGLED || strncmp(name, "_Z", 2) != 0 ||
         strnlen(name, LONGEST_MANGLED) == LONGEST_MANGLED)
         return name;
-    text = __cxa_demangle(name, NULL, NULL, &status);
+    char *text = __cxa_demangle(name, NULL, NULL, &status);
     if (text && status == 0) {
         const char *copy = style == NAMES_NVPROF ? names_nvprof(text, arena)
                                                  : mp_arena_copy(arena, text, strlen(text));

@@ -75,11 +75,11 @@ enum mp_status shapes_take(struct shapes *shapes, const struct mp_batch *batch)
 {
     bool is_shape = batch->table->id == MP_TABLE_shape;
     struct dense *array = is_shape ? &shapes->shapes : &shapes->devices;
-    const uint64_t *ids;
 
     if (!is_shape && batch->table->id != MP_TABLE_device)
         return MP_OK;
-    ids = is_shape ? mp_shape_columns(batch->columns).id : mp_device_columns(batch->columns).id;
+    const uint64_t *ids =
+        is_shape ? mp_shape_columns(batch->columns).id : mp_device_columns(batch->columns).id;
     for (uint32_t row = 0; row < batch->rows; row++) {
         enum mp_status status = dense_reach(array, ids[row]);
 

@@ -52,13 +52,11 @@ static enum mp_status take_path(void *context, const struct mp_batch *batch, uin
     struct captured *captured = pass->captured;
     uint64_t id = paths.id[row];
     uint64_t parent = paths.parent[row];
-    const struct captured_path *around;
     struct captured_path path = {.depth = 1, .defined = true};
-    enum mp_status status;
 
     if (!id || id > UINT32_MAX)
         return MP_OK;
-    status = dense_reach(&captured->paths, id);
+    enum mp_status status = dense_reach(&captured->paths, id);
     if (status == MP_ERR_LIMIT)
         return MP_OK;
     MP_TRY(status);
@@ -66,7 +64,8 @@ static enum mp_status take_path(void *context, const struct mp_batch *batch, uin
     MP_TRY(keep_text(pass, paths.name[row], "[unnamed range]", &path.name));
     if (!path.name)
         path.name = "<unnamed>";
-    around = parent < id ? captured_path(captured, (uint32_t)parent) : NULL;
+    const struct captured_path *around =
+        parent < id ? captured_path(captured, (uint32_t)parent) : NULL;
     if (around) {
         path.parent = (uint32_t)parent;
         path.depth = around->depth + 1;
@@ -82,13 +81,12 @@ static enum mp_status take_captured(void *context, const struct mp_batch *batch,
     struct captured *captured = pass->captured;
     struct key key = {captureds.graph[row], captureds.graph_node[row]};
     uint64_t path = captureds.path[row];
-    uint32_t id;
 
     if (path > UINT32_MAX || !captured_path(captured, (uint32_t)path))
         return MP_OK;
     MP_TRY(mp_reserve((void **)&captured->items, captured->count, &captured->capacity,
                       sizeof *captured->items));
-    id = mp_intern_add(&pass->keys, &key, sizeof key);
+    uint32_t id = mp_intern_add(&pass->keys, &key, sizeof key);
     if (!id)
         return MP_ERR_MEMORY;
     /* If a node comes twice, the last row counts. */
@@ -134,10 +132,9 @@ static enum mp_status load(struct pass *pass, struct mp_trace *trace, struct mp_
         .definitions = &pass->definitions,
         .kept = DEFINITIONS_TEXTS_AND_NODES,
     };
-    enum mp_status status;
 
     MP_TRY(reading_run(&reading, error));
-    status = link_nodes(pass);
+    enum mp_status status = link_nodes(pass);
     return status ? mp_error_set(error, status, "out of memory") : MP_OK;
 }
 
@@ -145,7 +142,6 @@ enum mp_status captured_load(struct captured *captured, struct mp_trace *trace,
                              struct mp_error *error)
 {
     struct pass pass = {.captured = captured};
-    enum mp_status status;
     bool found;
 
     *captured = (struct captured){.count = 0};
@@ -155,7 +151,7 @@ enum mp_status captured_load(struct captured *captured, struct mp_trace *trace,
     if (!found)
         return MP_OK;
     definitions_init(&pass.definitions, trace);
-    status = load(&pass, trace, error);
+    enum mp_status status = load(&pass, trace, error);
     definitions_free(&pass.definitions);
     mp_intern_free(&pass.keys);
     return status;

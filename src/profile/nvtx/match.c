@@ -108,7 +108,6 @@ static bool match_pop(struct nvtx_match *match, const struct nvtx_event *event, 
 {
     uint64_t key = key_of(event->thread, event->domain);
     uint32_t top = mp_map_get(&match->tops, key);
-    uint32_t below;
 
     if (top == MP_MAP_ABSENT)
         return false;
@@ -118,7 +117,7 @@ static bool match_pop(struct nvtx_match *match, const struct nvtx_event *event, 
         leave_place(match, top);
         return true;
     }
-    below = match->places[top].next - 1;
+    uint32_t below = match->places[top].next - 1;
     match->places[top] = match->places[below];
     leave_place(match, below);
     return true;
@@ -126,13 +125,11 @@ static bool match_pop(struct nvtx_match *match, const struct nvtx_event *event, 
 
 bool nvtx_match_end(struct nvtx_match *match, const struct nvtx_event *event, uint64_t *item)
 {
-    uint32_t place;
-
     if (event->kind == MP_nvtx_kind_pop)
         return match_pop(match, event, item);
     if (event->kind != MP_nvtx_kind_end)
         return false;
-    place = mp_map_get(&match->started, event->range);
+    uint32_t place = mp_map_get(&match->started, event->range);
     if (place == MP_MAP_ABSENT)
         return false;
     mp_map_remove(&match->started, event->range);

@@ -56,11 +56,10 @@ static enum mp_status reach_room(struct nvtx_open_thread *thread)
 
 static enum mp_status begin(struct nvtx_open *open, const struct nvtx_event *event)
 {
-    struct nvtx_open_thread *thread;
     uint32_t index;
 
     MP_TRY(reach_thread(open, event->thread, &index));
-    thread = &open->threads[index];
+    struct nvtx_open_thread *thread = &open->threads[index];
     if (thread->count >= MP_MAP_ABSENT - 1)
         return MP_ERR_LIMIT;
     MP_TRY(reach_room(thread));

@@ -69,13 +69,11 @@ static void list_meant(struct pass *pass)
 static void note_other(struct pass *pass, uint64_t name)
 {
     char *others = pass->ranges->others;
-    const char *text;
-    size_t used;
 
     if (pass->other_names.count >= NVTX_OTHERS_MAX)
         return;
-    text = definitions_text(pass->definitions, name);
-    used = strlen(others);
+    const char *text = definitions_text(pass->definitions, name);
+    size_t used = strlen(others);
     if (!text || used + strlen(text) + 3 >= NVTX_OTHERS_BYTES || !foreign_is_harmless(text) ||
         mp_map_get(&pass->other_names, name) != MP_MAP_ABSENT ||
         mp_map_put(&pass->other_names, name, 0) != MP_OK)
@@ -150,7 +148,6 @@ static enum mp_status take_begin(struct pass *pass, const struct nvtx_event *eve
 static enum mp_status ranges_take_row(struct pass *pass, const struct nvtx_event *event)
 {
     uint64_t item = OUTSIDE;
-    struct nvtx_range range;
 
     if (nvtx_begins(event))
         return take_begin(pass, event);
@@ -158,7 +155,7 @@ static enum mp_status ranges_take_row(struct pass *pass, const struct nvtx_event
         return nvtx_match_keep_end(&pass->match, event);
     if (item == OUTSIDE || item == INSIDE)
         return MP_OK;
-    range = pass->begun[item];
+    struct nvtx_range range = pass->begun[item];
     pass->begun[item].end = pass->free;
     pass->free = item + 1;
     pass->open--;
@@ -206,10 +203,9 @@ enum mp_status nvtx_ranges_load(struct nvtx_ranges *ranges, struct mp_trace *tra
 {
     struct pass pass = {
         .ranges = ranges, .definitions = definitions, .name = name, .meant.typed = name};
-    enum mp_status status;
 
     *ranges = (struct nvtx_ranges){.items = NULL};
-    status = ranges_run_pass(&pass, trace, error);
+    enum mp_status status = ranges_run_pass(&pass, trace, error);
     ranges->unfinished = pass.open + pass.cut;
     if (ranges->count)
         qsort(ranges->items, ranges->count, sizeof *ranges->items, ranges_compare);

@@ -107,13 +107,13 @@ static enum mp_status take_stack(void *context, const struct mp_batch *batch, ui
     const struct mp_stack_columns stack = mp_stack_columns(batch->columns);
     uint64_t id = stack.id[row];
     uint64_t caller = stack.caller[row];
-    const struct stack_link *below;
     void *item;
 
     MP_TRY(reach(&stacks->links, id, &item));
     if (!item)
         return MP_OK;
-    below = caller && caller < id ? dense_at(&stacks->links, caller) : NULL;
+    const struct stack_link *below =
+        caller && caller < id ? dense_at(&stacks->links, caller) : NULL;
     if (below && (!below->frame || below->depth >= CALL_STACKS_DEPTH))
         below = NULL;
     *(struct stack_link *)item = (struct stack_link){
@@ -141,11 +141,10 @@ static enum mp_status take_captured(void *context, const struct mp_batch *batch,
     const struct mp_captured_columns captured = mp_captured_columns(batch->columns);
     struct node_key key = {captured.graph[row], captured.graph_node[row]};
     uint32_t stack = small(captured.stack[row]);
-    uint32_t id;
 
     if (!stack)
         return MP_OK;
-    id = mp_intern_add(&made->keys, &key, sizeof key);
+    uint32_t id = mp_intern_add(&made->keys, &key, sizeof key);
     if (!id)
         return MP_ERR_MEMORY;
     MP_TRY(dense_reach(&made->stacks, id));
@@ -204,7 +203,6 @@ enum mp_status call_stacks_load(struct call_stacks *stacks, struct mp_trace *tra
     struct pass pass = {.stacks = stacks,
                         .natives.program = mp_trace_property(trace, "executable")};
     size_t limit = definitions_limit(trace);
-    enum mp_status status;
     bool found;
 
     *stacks = (struct call_stacks){.calls = {.count = 0}};
@@ -218,7 +216,7 @@ enum mp_status call_stacks_load(struct call_stacks *stacks, struct mp_trace *tra
     MP_TRY(reading_has_rows(trace, MP_TABLE_stack, &found, error));
     if (!found)
         return MP_OK;
-    status = load(&pass, trace, error);
+    enum mp_status status = load(&pass, trace, error);
     mp_intern_free(&pass.made.keys);
     dense_free(&pass.made.stacks);
     natives_free(&pass.natives);

@@ -261,11 +261,10 @@ static uint32_t code_of_key(struct naming *naming)
                       ? 0
                       : mp_intern_add(&stacks->natives, naming->key.data, naming->key.size);
     size_t code = naming->first_code + id;
-    const char *text;
 
     if (!id || dense_reach(&stacks->codes, code))
         return 0;
-    text = mp_intern_get(&stacks->natives, id, NULL);
+    const char *text = mp_intern_get(&stacks->natives, id, NULL);
     *(struct stack_code *)dense_at(&stacks->codes, code) = (struct stack_code){
         .name = text, .file = text[strlen(text) + 1] ? text + strlen(text) + 1 : NULL};
     return (uint32_t)code;

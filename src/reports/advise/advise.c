@@ -388,12 +388,11 @@ enum mp_status advise_build(const struct advise_input *input, struct advice *adv
         .error = error,
     };
     const struct profile *profile = input->deps->profile;
-    enum mp_status status;
 
     *advice = (struct advice){.count = 0};
-    status = profile_has_rows(profile, MP_TABLE_stack)
-                 ? call_stacks_load(&advice->stacks, profile->trace, error)
-                 : MP_OK;
+    enum mp_status status = profile_has_rows(profile, MP_TABLE_stack)
+                                ? call_stacks_load(&advice->stacks, profile->trace, error)
+                                : MP_OK;
     if (!status)
         status = prepare(&advise);
     if (!status) {

@@ -51,12 +51,11 @@ static bool find_span(const struct advise *advise, uint32_t piece, uint32_t of,
 {
     const struct deps *deps = advise->deps;
     const struct deps_activity *call = &deps->activities[piece];
-    const struct iteration *iteration;
     uint64_t begin = 0;
 
     if (of >= advise->iterations->count)
         return false;
-    iteration = &advise->iterations->items[of];
+    const struct iteration *iteration = &advise->iterations->items[of];
     if (iteration->thread != DEPS_NONE && iteration->thread != call->lane)
         return false;
     if (piece > deps->lanes[call->lane].first)
@@ -119,11 +118,10 @@ uint64_t advise_host_kept(const void *context, uint32_t piece)
     const struct advise *advise = context;
     const struct deps_activity *call = &advise->deps->activities[piece];
     uint64_t inside = advise_host_before(advise, piece);
-    uint64_t gap;
 
     if (piece == advise->deps->lanes[call->lane].first || call->begin <= call[-1].end)
         return 0;
-    gap = call->begin - call[-1].end;
+    uint64_t gap = call->begin - call[-1].end;
     return inside < gap ? gap - inside : 0;
 }
 

@@ -61,14 +61,13 @@ static enum mp_status advise_and_print(struct mp_trace *trace, const struct trac
     const struct advise_input input = {&work->deps, &work->study};
     struct advice advice;
     struct advise_report report = {.advice = &advice};
-    enum mp_status status;
 
     MP_TRY(advise_build(&input, &advice, error));
     report.iterations = iterations_report_of(trace, &work->deps, &work->study);
     report.iterations.range = reporting->options.iterations.range;
     report.iterations.baseline = &work->baseline;
     report.iterations.recording_cost = &work->recording_cost;
-    status = print_advise(&reporting->out, &report);
+    enum mp_status status = print_advise(&reporting->out, &report);
     advise_free(&advice);
     return status ? mp_error_set(error, status, "no memory for the findings") : MP_OK;
 }
@@ -96,12 +95,11 @@ static enum mp_status advise_job(struct reporting *reporting, struct job *job,
     const struct job_report head = {.ranks = &ranks};
     struct advice advice;
     struct advise_job_report report = {.job = &head, .advice = &advice};
-    enum mp_status status;
 
     MP_TRY(matched_join(&reporting->matched, &reporting->options.graph, job, error));
     MP_TRY(matched_iterations(&reporting->matched, job, &reporting->options.iterations, iterations,
                               error));
-    status = job_advise(job, iterations, &advice);
+    enum mp_status status = job_advise(job, iterations, &advice);
     MP_TRY(mp_error_from(error, status, "cannot analyse the job"));
     report.iterations = iterations->count;
     report.rank = job->deps.ranks[0];

@@ -425,13 +425,12 @@ static enum mp_status judge_constants(struct advise *advise, struct advise_findi
                                       struct constants *constants, struct advise_picked *picked)
 {
     char size[MP_FORMATTED_BYTES];
-    uint64_t bytes;
 
     MP_TRY(list_copies(advise, constants));
     MP_TRY(list_places(advise, constants));
     if (!compare_places(advise, constants))
         return MP_OK;
-    bytes = remove_copies(advise, constants, picked);
+    uint64_t bytes = remove_copies(advise, constants, picked);
     if (!picked->count)
         return MP_OK;
     MP_TRY(advise_replay(advise, &finding->gain));
@@ -602,13 +601,11 @@ enum mp_status advise_page_faults(struct advise *advise, struct advise_finding *
         .context = &pass,
         READING_TABLES(tables),
     };
-    enum mp_status status;
-    uint64_t time;
 
     if (!profile_has_rows(advise->deps->profile, MP_TABLE_unified))
         return MP_OK;
-    status = reading_run(&reading, advise->error);
-    time = status ? 0 : covered(&pass);
+    enum mp_status status = reading_run(&reading, advise->error);
+    uint64_t time = status ? 0 : covered(&pass);
     if (time)
         tell(advise, &pass, time, finding);
     free(pass.spans);

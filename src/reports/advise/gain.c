@@ -86,7 +86,6 @@ static void find_steps(const struct advise *advise, uint64_t *steps)
 static enum mp_status find_usual_step(struct advise *advise)
 {
     uint64_t *values = calloc(advise->judged + 1, sizeof *values);
-    struct statistics steps;
     size_t count = 0;
 
     if (!values)
@@ -95,7 +94,7 @@ static enum mp_status find_usual_step(struct advise *advise)
         if (advise->regular[i])
             values[count++] = advise->before[i];
     }
-    steps = statistics_of(values, count);
+    struct statistics steps = statistics_of(values, count);
     advise->step = steps.p50;
     advise->mean = (uint64_t)steps.mean;
     free(values);
@@ -149,11 +148,9 @@ enum mp_status advise_replay(struct advise *advise, uint64_t *gain)
 
 uint64_t advise_usual_gain(const struct advise *advise, uint64_t gain)
 {
-    double share;
-
     if (gain <= advise->step)
         return gain;
-    share = gain < advise->mean ? (double)gain / (double)advise->mean : 1;
+    double share = gain < advise->mean ? (double)gain / (double)advise->mean : 1;
     return (uint64_t)(share * (double)advise->step);
 }
 
@@ -294,13 +291,13 @@ static bool take_largest(struct weighing *weighing, bool packages, struct advise
 {
     const struct dense *frames = &weighing->advise->advice->stacks.frames;
     struct advise_weight *max = &weighing->lines[0];
-    double percent;
 
     max->called = max->host = max->package = 0;
     for (size_t i = 1; i < frames->count; i++)
         if (weight_of(&weighing->lines[i], packages) > weight_of(max, packages))
             max = &weighing->lines[i];
-    percent = 100 * (double)weight_of(max, packages) / (double)(weighing->all + !weighing->all);
+    double percent =
+        100 * (double)weight_of(max, packages) / (double)(weighing->all + !weighing->all);
     if (percent < MIN_SHARE)
         return false;
     *caller = (struct advise_caller){

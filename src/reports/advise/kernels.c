@@ -75,11 +75,10 @@ static enum mp_status remove_kernels(struct advise *advise, const struct removal
                                      struct advise_picked *picked)
 {
     const struct deps *deps = advise->deps;
-    uint32_t *first;
 
     if (!advise_has_kind(advise, removal->kind))
         return MP_OK;
-    first = find_first(advise, removal->kind);
+    uint32_t *first = find_first(advise, removal->kind);
     if (!first)
         return MP_ERR_MEMORY;
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
@@ -293,13 +292,12 @@ static bool occupancy_at(const struct advise *advise, uint32_t index, struct occ
 {
     const struct deps *deps = advise->deps;
     const struct deps_activity *work = &deps->activities[index];
-    const struct launch_shape *shape;
-    const struct device_limits *device;
 
     if (work->kind != DEPS_KERNEL || work->shape == DEPS_NONE)
         return false;
-    shape = shapes_find(&deps->profile->shapes, work->shape);
-    device = shapes_device(&deps->profile->shapes, deps->lanes[work->lane].device);
+    const struct launch_shape *shape = shapes_find(&deps->profile->shapes, work->shape);
+    const struct device_limits *device =
+        shapes_device(&deps->profile->shapes, deps->lanes[work->lane].device);
     return shape && device && occupancy_of(shape, device, occupancy);
 }
 
@@ -338,7 +336,6 @@ static double factor_of(const void *context, uint32_t index)
 static enum mp_status judge_grids(struct advise *advise, struct advise_finding *finding,
                                   struct advise_picked *picked)
 {
-    bool one;
     const struct deps *deps = advise->deps;
     double weighted = 0; /* waves times ns */
 
@@ -365,7 +362,7 @@ static enum mp_status judge_grids(struct advise *advise, struct advise_finding *
             : "at best: with a larger batch each of these kernels fills one wave in the time that "
               "it takes now; the gain is that of the same work";
     weighted /= (double)picked->time;
-    one = advise_is_one(advise_mean(advise, picked->count));
+    bool one = advise_is_one(advise_mean(advise, picked->count));
     advise_evidence(finding,
                     "%s kernel%s an iteration %s fewer blocks than the GPU holds at once, %.2g "
                     "waves in the mean (by time); %s %s, %.1f %% of its kernels' time",

@@ -127,7 +127,6 @@ static enum mp_status judge_launches(struct advise *advise, struct advise_findin
     double idle = advise_quantity(advise, ITERATION_IDLE_LAUNCH) +
                   advise_quantity(advise, ITERATION_IDLE_HOST);
     struct launches sum = {0};
-    uint64_t graph_time;
     double alike;
 
     advise_mark_launches(advise, false, advise->edits, MARK);
@@ -139,7 +138,7 @@ static enum mp_status judge_launches(struct advise *advise, struct advise_findin
         idle < MIN_IDLE * advise_quantity(advise, ITERATION_LATENCY))
         return MP_OK;
     MP_TRY(advise_replay(advise, &finding->gain));
-    graph_time = sum.kernels * GRAPH_NODE_NS / advise->judged;
+    uint64_t graph_time = sum.kernels * GRAPH_NODE_NS / advise->judged;
     finding->gain = finding->gain > graph_time ? finding->gain - graph_time : 0;
     tell_launches(advise, finding, &sum, idle, alike);
     advise_tally_lines(advise, tally, finding);
@@ -301,7 +300,6 @@ static void fuse_lane(struct advise *advise, const struct deps_lane *lane, struc
 static enum mp_status judge_small(struct advise *advise, struct advise_finding *finding,
                                   struct advise_tally *tally)
 {
-    bool one;
     const struct deps *deps = advise->deps;
     struct runs runs = {.tally = tally};
 
@@ -312,7 +310,7 @@ static enum mp_status judge_small(struct advise *advise, struct advise_finding *
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "at best: each run becomes one kernel, which takes as long as its kernels "
                        "together; their gaps, launches and the host code of the launches are gone";
-    one = advise_is_one(advise_mean(advise, runs.count));
+    bool one = advise_is_one(advise_mean(advise, runs.count));
     advise_evidence(finding,
                     "%s run%s an iteration of %s kernels under 5 us, back to back in one stream, "
                     "take%s %s, and %s lie between them",

@@ -45,11 +45,10 @@ static struct advise_layer new_node(const struct advise *advise, const struct la
 {
     const struct layer_node *of = &tree->nodes[node];
     struct advise_layer layer = {.row = LAYER_NONE};
-    enum trt_mark mark;
 
     if (!node)
         return layer;
-    mark = (enum trt_mark)tree->labels[of->label].mark;
+    enum trt_mark mark = (enum trt_mark)tree->labels[of->label].mark;
     layer.is_range = !is_iteration(advise, tree, of->label);
     layer.moves = mark == TRT_REFORMAT || mark == TRT_COPY;
     if (mark == TRT_COMPUTES && of->parent)
@@ -108,12 +107,11 @@ static enum mp_status layers_take_work(void *context, const struct layer_tree *t
     struct advise *advise = join->advise;
     const struct deps *deps = advise->deps;
     const struct deps_activity *activities = deps->activities;
-    size_t at;
 
     MP_TRY(reach_nodes(advise, tree));
     while (join->at < join->count && activities[join->order[join->at]].begin < work->start)
         join->at++;
-    for (at = join->at; at < join->count && at - join->at < MAX_TIES; at++) {
+    for (size_t at = join->at; at < join->count && at - join->at < MAX_TIES; at++) {
         const struct deps_activity *activity = &activities[join->order[at]];
         uint32_t *of = &advise->layers.of[join->order[at] - deps->host_count];
 
@@ -142,13 +140,12 @@ bool advise_layer_moves(const struct advise *advise, uint32_t index)
     const struct deps *deps = advise->deps;
     const struct deps_activity *work = &deps->activities[index];
     uint32_t node = advise_layer_of(advise, index);
-    uint64_t kind;
 
     if (node == LAYER_NONE || !advise->layers.nodes[node].moves)
         return false;
     if (work->kind != DEPS_COPY || work->copy == DEPS_NONE)
         return work->kind == DEPS_KERNEL;
-    kind = deps->copies[work->copy].kind;
+    uint64_t kind = deps->copies[work->copy].kind;
     return kind != MP_copy_kind_HtoD && kind != MP_copy_kind_DtoH;
 }
 
@@ -202,12 +199,11 @@ enum mp_status advise_layers_load(struct advise *advise)
 {
     struct join join = {.advise = advise};
     struct mp_error error = {.text = ""};
-    enum mp_status status;
 
     if (!profile_has_rows(advise->deps->profile, MP_TABLE_nvtx) &&
         !profile_has_rows(advise->deps->profile, MP_TABLE_captured))
         return MP_OK;
-    status = join_layers(&join, &error);
+    enum mp_status status = join_layers(&join, &error);
     free(join.order);
     if (status)
         advise_layers_free(advise);

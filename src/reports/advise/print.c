@@ -230,7 +230,6 @@ static enum mp_status put_not_tried(const struct report_out *out,
 {
     const char *pid = mp_trace_property(report->iterations.trace, "pid");
     struct mp_buffer text = {.size = 0};
-    enum mp_status status;
 
     list_not_tried(&text, report->advice);
     if (text.size && !mp_buffer_append_byte(&text, '\0')) {
@@ -239,7 +238,7 @@ static enum mp_status put_not_tried(const struct report_out *out,
         put_wrapped_from(out, strlen(pid ? pid : "====") + strlen("==== Not tried:"), 4,
                          (const char *)text.data);
     }
-    status = text.status;
+    enum mp_status status = text.status;
     mp_buffer_free(&text);
     return status;
 }

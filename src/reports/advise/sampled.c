@@ -226,15 +226,13 @@ static void pick(struct advise *advise, const struct rule *rule, struct judged *
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
-        const struct counters_brief *brief;
         enum counters_telling which = rule->shown;
-        double changed;
 
         if (advise->iterations->of[i] == DEPS_NONE ||
             (work->kind != DEPS_KERNEL && work->kind != DEPS_COPY))
             continue;
-        brief = brief_of(advise, work);
-        changed = rule->factor(advise, work, brief);
+        const struct counters_brief *brief = brief_of(advise, work);
+        double changed = rule->factor(advise, work, brief);
         advise->sampled.factors[work->name] = changed;
         if (changed >= 1)
             continue;

@@ -295,17 +295,13 @@ static uint64_t edit_name(struct advise *advise, uint32_t name)
 static enum mp_status judge_kernel(struct advise *advise, struct advise_finding *finding,
                                    struct deps_result *result)
 {
-    uint32_t name;
-    double share;
-    uint64_t count;
-
     find_path(advise, result, NULL);
-    name = slowest(advise, result);
-    share = name ? (double)result->rows[name].critical / (double)result->window : 0;
+    uint32_t name = slowest(advise, result);
+    double share = name ? (double)result->rows[name].critical / (double)result->window : 0;
     if (share < MIN_SHARE)
         return MP_OK;
     advise->factor = FASTER;
-    count = edit_name(advise, name);
+    uint64_t count = edit_name(advise, name);
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "the kernel is twice as fast";
     advise_evidence(finding, "%.1f %% of the critical path %s is this kernel, %s", 100 * share,
@@ -324,13 +320,12 @@ static enum mp_status judge_kernel(struct advise *advise, struct advise_finding 
 enum mp_status advise_slow_layer(struct advise *advise, struct advise_finding *finding)
 {
     struct deps_result result;
-    enum mp_status status;
     struct slow slow;
 
     MP_TRY(find_slow(&advise->layers, &slow));
     if (slow.layer)
         return judge_layer(advise, &slow, finding);
-    status = deps_result_init(advise->deps, &result);
+    enum mp_status status = deps_result_init(advise->deps, &result);
     if (!status)
         status = judge_kernel(advise, finding, &result);
     deps_result_free(&result);
@@ -392,7 +387,6 @@ enum mp_status advise_reformat_layers(struct advise *advise, struct advise_findi
     const struct advise_layers *layers = &advise->layers;
     uint64_t time = 0;
     size_t count = 0;
-    uint64_t activities;
 
     for (size_t node = 0; node < layers->count; node++) {
         time += layers->nodes[node].moved;
@@ -400,7 +394,7 @@ enum mp_status advise_reformat_layers(struct advise *advise, struct advise_findi
     }
     if (!count)
         return MP_OK;
-    activities = edit_moves(advise);
+    uint64_t activities = edit_moves(advise);
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "these layers are gone: their kernels and copies take no time, nor do the "
                        "calls that launch them outside graphs";
@@ -522,7 +516,6 @@ enum mp_status advise_tail(struct advise *advise, struct advise_finding *finding
     struct tail tail = tail_add_up(advise, finding);
     struct deps_result usual = {.rows = NULL};
     struct deps_result slow = {.rows = NULL};
-    enum mp_status status;
 
     if (!tail.count)
         return MP_OK;
@@ -540,7 +533,7 @@ enum mp_status advise_tail(struct advise *advise, struct advise_finding *finding
     advise_number(finding, "excess_ns", (double)tail.excess);
     advise_number(finding, "p50_ns", (double)latency->p50);
     advise_number(finding, "p99_ns", (double)latency->p99);
-    status = list_names(advise, tail.longest, &usual, &slow, finding);
+    enum mp_status status = list_names(advise, tail.longest, &usual, &slow, finding);
     deps_result_free(&usual);
     deps_result_free(&slow);
     return status;

@@ -62,7 +62,6 @@ static enum mp_status find_overlap(const struct advise *advise, bool *overlap)
     uint32_t *scratch = malloc(((size_t)room + 1) * sizeof *scratch);
     struct ends ends = {.lane = DEPS_NONE};
     uint32_t count = 0;
-    enum mp_status status;
 
     for (uint32_t i = deps->host_count; order && i < deps->count; i++) {
         if (deps->activities[i].kind == DEPS_KERNEL && advise_counts(advise, i))
@@ -73,7 +72,7 @@ static enum mp_status find_overlap(const struct advise *advise, bool *overlap)
     *overlap = false;
     for (uint32_t i = 0; order && scratch && i < count && !*overlap; i++)
         *overlap = overlaps(&ends, &deps->activities[order[i]]);
-    status = order && scratch ? MP_OK : MP_ERR_MEMORY;
+    enum mp_status status = order && scratch ? MP_OK : MP_ERR_MEMORY;
     free(order);
     free(scratch);
     return status;
@@ -101,13 +100,12 @@ static void note(struct advise *advise, uint32_t index, struct serial *serial, u
 static bool is_held_up(const struct advise *advise, uint32_t index)
 {
     const struct deps_activity *work = &advise->deps->activities[index];
-    const struct deps_activity *needed;
     uint32_t needs = work->own_lane;
 
     if (!(work->flags & DEPS_NOT_ROOT) || work->kind != DEPS_KERNEL || needs == DEPS_NONE ||
         deps_is_front(needs) || needs + 1 >= index || work->bound != DEPS_GRAPH_EDGE)
         return false;
-    needed = &advise->deps->activities[needs];
+    const struct deps_activity *needed = &advise->deps->activities[needs];
     return needed->lane == work->lane && work[-1].correlation == work->correlation &&
            work[-1].kind == DEPS_KERNEL && work[-1].end <= work->begin &&
            needed->end <= work[-1].begin;
@@ -192,7 +190,6 @@ static enum mp_status streams_judge(struct advise *advise, struct advise_finding
                                     struct advise_tally *tally)
 {
     struct serial serial = {.tally = tally};
-
     bool overlap;
 
     edit_work(advise, &serial);
@@ -330,7 +327,6 @@ static void take_out(struct advise *advise, const struct advise_call *wait,
 static enum mp_status wait_judge(struct advise *advise, struct advise_finding *finding,
                                  struct advise_tally *tally)
 {
-    bool one;
     struct waits waits = {.tally = tally};
 
     advise_each_needless(advise, take_out, &waits);
@@ -339,7 +335,7 @@ static enum mp_status wait_judge(struct advise *advise, struct advise_finding *f
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "the calls are gone; the host reads nothing that the GPU wrote to mapped or "
                        "managed memory before them";
-    one = advise_is_one(advise_mean(advise, waits.count));
+    bool one = advise_is_one(advise_mean(advise, waits.count));
     advise_evidence(
         finding,
         "%s call%s an iteration wait%s for %s, then the host goes on to launch; no copy "

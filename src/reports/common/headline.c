@@ -41,7 +41,6 @@ const char *describe_recording_cost(const struct recording_cost *cost,
                                     char text[RECORDING_COST_BYTES])
 {
     char time[MP_FORMATTED_BYTES];
-    double percent;
 
     if (cost->source == RECORDING_COST_MEASURED) {
         describe_measured(cost, text);
@@ -49,7 +48,7 @@ const char *describe_recording_cost(const struct recording_cost *cost,
     }
     if (cost->source == RECORDING_COST_UNKNOWN || !cost->cost)
         return NULL;
-    percent = 100 * (double)cost->cost / (double)cost->of;
+    double percent = 100 * (double)cost->cost / (double)cost->of;
     snprintf(text, RECORDING_COST_BYTES,
              "Recording costs about %s of it (%.*f %%): a rough estimate with %s.",
              mp_format_time_within(time, sizeof time, cost->cost, (double)cost->cost),
@@ -134,14 +133,12 @@ void print_recording_cost(const struct report_out *out, const struct mp_trace *t
 void json_recording_cost(struct json_writer *json, const struct baseline *baseline,
                          const struct recording_cost *cost)
 {
-    bool known, measured;
-
     if (baseline)
         json_baseline(json, baseline);
     if (!cost)
         return;
-    known = cost->source != RECORDING_COST_UNKNOWN;
-    measured = cost->source == RECORDING_COST_MEASURED;
+    bool known = cost->source != RECORDING_COST_UNKNOWN;
+    bool measured = cost->source == RECORDING_COST_MEASURED;
     JSON_KEY_OBJECT(
         json, "recording_cost", FACT("source", recording_cost_source_key(cost->source)),
         FACT_IF("why_not", cost->why_not, cost->why_not), FACT_IF("cost_ns", known, cost->cost),

@@ -129,10 +129,10 @@ static enum mp_status find(struct mp_trace *trace, const struct iterations_optio
                            struct found *found, struct mp_error *error)
 {
     const struct deps_options graph = {.fronts = false};
-    enum mp_status status;
 
     MP_TRY(deps_load(trace, &graph, &found->deps, error));
-    status = iterations_find(&found->deps, trace, options, &found->iterations, error);
+    enum mp_status status =
+        iterations_find(&found->deps, trace, options, &found->iterations, error);
     if (status)
         deps_free(&found->deps);
     return status;
@@ -149,11 +149,10 @@ enum mp_status iterations_as_ranges(struct mp_trace *trace,
                                     struct nvtx_ranges *ranges, struct mp_error *error)
 {
     struct found found;
-    enum mp_status status;
 
     *ranges = (struct nvtx_ranges){.items = NULL};
     MP_TRY(find(trace, options, &found, error));
-    status = iterations_have(number, found.iterations.count, error);
+    enum mp_status status = iterations_have(number, found.iterations.count, error);
     if (!status && copy_ranges(&found.deps, &found.iterations, number, ranges) != MP_OK)
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     forget(&found);
@@ -165,11 +164,10 @@ enum mp_status iterations_as_work(struct mp_trace *trace, const struct iteration
                                   struct mp_error *error)
 {
     struct found found;
-    enum mp_status status;
 
     *correlations = NULL;
     MP_TRY(find(trace, options, &found, error));
-    status = list_work(&found.deps, &found.iterations, work, correlations);
+    enum mp_status status = list_work(&found.deps, &found.iterations, work, correlations);
     forget(&found);
     return status ? mp_error_set(error, status, "out of memory") : MP_OK;
 }

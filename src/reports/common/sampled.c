@@ -13,13 +13,12 @@
 struct report_cell sampled_error_cell(const void *at, struct report_table *table)
 {
     const struct counters_brief *brief = ((const struct sampled_row *)at)->sampled;
-    double error;
 
     (void)table;
     if (!brief)
         return report_absent_cell();
-    error = fmax(fmax(brief->errors[COUNTERS_SMS], brief->errors[COUNTERS_TENSOR]),
-                 brief->errors[COUNTERS_DRAM]);
+    double error = fmax(fmax(brief->errors[COUNTERS_SMS], brief->errors[COUNTERS_TENSOR]),
+                        brief->errors[COUNTERS_DRAM]);
     return report_real_if(isfinite(error), error);
 }
 

@@ -594,11 +594,10 @@ static enum mp_status attribute_device(struct device_work *work)
     MP_TRY(concurrency_build(&work->concurrency, work->spans, work->span_count));
     for (size_t i = 0; i < pass->set_count; i++) {
         struct set_work set = {.device = work, .set = &pass->sets[i]};
-        enum mp_status status;
 
         if (set.set->device != work->device || !set.set->count)
             continue;
-        status = attribute_set(&set);
+        enum mp_status status = attribute_set(&set);
         set_work_free(&set);
         MP_TRY(status);
     }

@@ -68,11 +68,10 @@ static enum mp_status report_counters(void *context, struct mp_trace *trace, boo
     const struct counters_values *values = context;
     struct counters_options options = values->options;
     struct trace_study work;
-    enum mp_status status;
 
     if (options.by != COUNTERS_BY_ITERATION && options.by != COUNTERS_BY_IDLE)
         return print_with(values, trace, &options, whole, error);
-    status = trace_study_load(trace, &values->study, &work, error);
+    enum mp_status status = trace_study_load(trace, &values->study, &work, error);
     options.deps = &work.deps;
     options.iterations = &work.study.iterations;
     if (!status)

@@ -169,8 +169,6 @@ static enum mp_status work_out(struct counters_pass *pass, const struct capture_
 static enum mp_status build(struct counters_pass *pass, struct mp_trace *trace,
                             struct capture_ranges *ranges, struct mp_error *error)
 {
-    enum mp_status status;
-
     MP_TRY(ranges_open(ranges, trace, pass->options->range, &pass->range, error));
     pass->result->range_count = ranges_count(ranges);
     pass->result->quality.only = pass->options->range;
@@ -181,7 +179,7 @@ static enum mp_status build(struct counters_pass *pass, struct mp_trace *trace,
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     if (pass->options->by == COUNTERS_BY_LAYER)
         MP_TRY(counters_read_layers(pass, trace, error));
-    status = work_out(pass, ranges);
+    enum mp_status status = work_out(pass, ranges);
     return status ? mp_error_set(error, status, "out of memory") : MP_OK;
 }
 
@@ -190,12 +188,11 @@ enum mp_status counters_build(struct mp_trace *trace, const struct counters_opti
 {
     struct counters_pass pass = {.options = options, .result = result};
     struct capture_ranges ranges;
-    enum mp_status status;
 
     *result = (struct counters_result){.counters = NULL};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
-    status = build(&pass, trace, &ranges, error);
+    enum mp_status status = build(&pass, trace, &ranges, error);
     ranges_free(&ranges);
     counters_pass_free(&pass);
     if (status)

@@ -65,7 +65,6 @@ enum mp_status concurrency_build(struct concurrency *concurrency, const struct w
 static double part_until(const struct concurrency *concurrency, uint64_t time)
 {
     size_t low = 0, high = concurrency->count;
-    double share;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -77,8 +76,8 @@ static double part_until(const struct concurrency *concurrency, uint64_t time)
     }
     if (!low || low == concurrency->count)
         return low ? concurrency->parts[low - 1] : 0;
-    share = (double)(time - concurrency->times[low - 1]) /
-            (double)(concurrency->times[low] - concurrency->times[low - 1]);
+    double share = (double)(time - concurrency->times[low - 1]) /
+                   (double)(concurrency->times[low] - concurrency->times[low - 1]);
     return concurrency->parts[low - 1] +
            share * (concurrency->parts[low] - concurrency->parts[low - 1]);
 }
@@ -155,12 +154,10 @@ static enum mp_status reserve_groups(struct device_work *work)
 /* The device's groups: nothing, all others, and those with most time. */
 static void make_groups(struct device_work *work, struct tally *tallies, size_t count)
 {
-    struct counters_group *idle, *others;
-
     work->first = work->pass->result->group_count;
-    idle = add_group(work, NULL);
+    struct counters_group *idle = add_group(work, NULL);
     idle->idle = true;
-    others = add_group(work, NULL);
+    struct counters_group *others = add_group(work, NULL);
     for (size_t i = 0; i < count; i++) {
         struct counters_group *group = others;
 

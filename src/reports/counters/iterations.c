@@ -67,11 +67,10 @@ static double up_to(const struct sums_up_to *sums, uint64_t time, double *covere
 static double mean_over(const struct sums_up_to *sums, uint64_t from, uint64_t until)
 {
     double before, after;
-    double value;
 
     if (until <= from)
         return (double)NAN;
-    value = -up_to(sums, from, &before);
+    double value = -up_to(sums, from, &before);
     value += up_to(sums, until, &after);
     if (after - before <= 0 || after - before < KNOWN_ENOUGH * (double)(until - from))
         return (double)NAN;
@@ -176,7 +175,6 @@ enum mp_status counters_clocks(struct mp_trace *trace, const struct iterations *
     const struct counters_options options = {.by = COUNTERS_BY_LAYER}; /* reads no work */
     struct counters_result result = {.counters = NULL};
     struct counters_pass pass = {.options = &options, .result = &result};
-    enum mp_status status;
     bool any;
 
     *clocks = NULL;
@@ -185,7 +183,7 @@ enum mp_status counters_clocks(struct mp_trace *trace, const struct iterations *
         return MP_OK;
     definitions_init(&result.definitions, trace);
     quality_init(&result.quality, trace);
-    status = counters_read(&pass, trace, error);
+    enum mp_status status = counters_read(&pass, trace, error);
     if (!status)
         status = take_all(&pass, iterations, clocks);
     if (status == MP_ERR_MEMORY)
@@ -283,7 +281,6 @@ enum mp_status counters_add_idle(struct counters_pass *pass)
 {
     const struct counters_options *options = pass->options;
     struct idle_taking taking = {.pass = pass};
-    enum mp_status status;
 
     taking.devices = calloc(pass->set_count + 1, sizeof *taking.devices);
     if (!taking.devices)
@@ -292,7 +289,8 @@ enum mp_status counters_add_idle(struct counters_pass *pass)
         if (counters_is_first_of_device(pass, i))
             taking.devices[taking.count++] = (struct idle_device){
                 .device = pass->sets[i].device, .slots = slots_of(options, pass->sets[i].device)};
-    status = iterations_each_idle(options->deps, options->iterations, take_idle, &taking);
+    enum mp_status status =
+        iterations_each_idle(options->deps, options->iterations, take_idle, &taking);
     free(taking.devices);
     return status ? status : taking.status;
 }
@@ -322,12 +320,11 @@ static double part_before(const struct sample_set *set, size_t sample, uint64_t 
 static double change_at(const struct filling *filling, size_t sample)
 {
     const struct sample_set *set = filling->set;
-    double before, behind;
 
     if (!sample || sample + 1 >= set->count)
         return 0;
-    before = counters_value(filling->pass, set, sample - 1, filling->place);
-    behind = counters_value(filling->pass, set, sample + 1, filling->place);
+    double before = counters_value(filling->pass, set, sample - 1, filling->place);
+    double behind = counters_value(filling->pass, set, sample + 1, filling->place);
     return isnan(before) || isnan(behind) ? 0 : fabs(behind - before);
 }
 
@@ -336,11 +333,10 @@ static double change_at(const struct filling *filling, size_t sample)
 static double doubt_of(const struct filling *filling, size_t sample, double part)
 {
     double unlike = fmax(filling->unlike, change_at(filling, sample));
-    double doubt;
 
     if (sample >= filling->set->count)
         return 0;
-    doubt = part * (1 - part) * unlike * (double)filling->set->lengths[sample];
+    double doubt = part * (1 - part) * unlike * (double)filling->set->lengths[sample];
     return doubt * doubt;
 }
 
@@ -424,14 +420,13 @@ static enum mp_status add_groups(struct counters_pass *pass, uint64_t device, ui
         width += result->counters[i].device == device;
     for (uint32_t i = 0; i < iterations->count && *added < COUNTERS_MAX_ITERATIONS; i++) {
         const struct iteration *iteration = &iterations->items[i];
-        struct counters_group *group;
         char text[24];
 
         if (!uses(iteration, slots) || iteration->end <= iteration->begin)
             continue;
         snprintf(text, sizeof text, "%" PRIu32, i + 1);
         numbers[(*added)++] = i;
-        group = &result->groups[result->group_count++];
+        struct counters_group *group = &result->groups[result->group_count++];
         *group = (struct counters_group){.device = device,
                                          .name = mp_arena_copy(&result->names, text, strlen(text)),
                                          .calls = 1,

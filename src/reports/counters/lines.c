@@ -147,7 +147,6 @@ enum mp_status counters_lines_build(struct mp_trace *trace, const struct counter
 {
     const struct counters_options options = {.range = window->range, .by = COUNTERS_BY_LAYER};
     struct counters_pass pass = {.options = &options, .result = &lines->result};
-    enum mp_status status;
     bool any;
 
     *lines = (struct counters_lines){.count = 0};
@@ -156,7 +155,7 @@ enum mp_status counters_lines_build(struct mp_trace *trace, const struct counter
         return MP_OK;
     definitions_init(&lines->result.definitions, trace);
     quality_init(&lines->result.quality, trace);
-    status = build(&pass, trace, window, lines, error);
+    enum mp_status status = build(&pass, trace, window, lines, error);
     counters_pass_free(&pass);
     if (status)
         counters_lines_free(lines);

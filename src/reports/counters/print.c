@@ -68,7 +68,6 @@ static struct report_cell value_cell(struct report_table *table, enum metric_uni
                                      double value, double error)
 {
     char text[SAMPLED_BYTES];
-    struct report_cell cell;
 
     if (!isfinite(value))
         return report_absent_cell();
@@ -77,7 +76,7 @@ static struct report_cell value_cell(struct report_table *table, enum metric_uni
     sampled_text(text, unit, value);
     if (error > 0 && unit == METRIC_UNIT_PERCENT)
         snprintf(text + strlen(text), sizeof text - strlen(text), " ±%.1f", error);
-    cell = report_text_cell(report_say(table, "%s", text));
+    struct report_cell cell = report_text_cell(report_say(table, "%s", text));
     cell.real = value;
     return cell;
 }

@@ -48,7 +48,6 @@ static enum mp_status take_counter(void *context, const struct mp_batch *batch, 
         .expression = definitions_text(definitions, counters.expression[row]),
         .note = definitions_text(definitions, counters.note[row]),
     };
-    struct sample_set *set;
     size_t at;
 
     if (mp_map_get(&pass->places, counters.id[row]) != MP_MAP_ABSENT ||
@@ -59,7 +58,7 @@ static enum mp_status take_counter(void *context, const struct mp_batch *batch, 
     memcpy(&counter.step, &step, sizeof step);
     MP_TRY(MP_RESERVE(result->counters, result->counter_count, pass->counter_capacity));
     MP_TRY(find_set(pass, counter.device, counter.by, &at));
-    set = &pass->sets[at];
+    struct sample_set *set = &pass->sets[at];
     MP_TRY(mp_map_put(&pass->places, counters.id[row], (uint32_t)(at << 8 | set->width)));
     set->counters[set->width++] = result->counter_count;
     for (size_t i = 0; i < result->counter_count; i++)
@@ -109,7 +108,6 @@ static enum mp_status take_sample(void *context, const struct mp_batch *batch, u
     uint32_t place = mp_map_get(&pass->places, sample.counter[row]);
     uint64_t end = sample.time[row], length = sample.length[row];
     uint64_t value = sample.value[row];
-    struct sample_set *set;
 
     if (place == MP_MAP_ABSENT) {
         pass->result->quality.undefined++;
@@ -117,7 +115,7 @@ static enum mp_status take_sample(void *context, const struct mp_batch *batch, u
     }
     if (!length || length > end || end > INT64_MAX)
         return MP_OK;
-    set = &pass->sets[place >> 8];
+    struct sample_set *set = &pass->sets[place >> 8];
     if (end - length < set->earliest)
         set->earliest = end - length;
     if (!in_range(pass, set->by, end - length, end))
@@ -186,13 +184,12 @@ static enum mp_status group_of(struct counters_pass *pass, const struct activity
     const struct definition_shape *shape = is_kernel ? dense_at(&definitions->shapes, id) : NULL;
     uint64_t key = !is_kernel ? id : shape && shape->defined ? shape->kernel : 0;
     char buffer[NAMES_BYTES];
-    const char *name;
 
     key = (uint64_t)(table - activity_tables + 1) | key << 3;
     *group = mp_map_get(&pass->by_name, key);
     if (*group != MP_MAP_ABSENT)
         return MP_OK;
-    name = table->name(definitions, pass->options->style, id, buffer);
+    const char *name = table->name(definitions, pass->options->style, id, buffer);
     if (name == buffer) { /* no string of the trace */
         name = mp_arena_copy(&pass->result->names, buffer, strlen(buffer));
         if (!name)
@@ -300,10 +297,9 @@ enum mp_status counters_read_layers(struct counters_pass *pass, struct mp_trace 
                                            .context = pass};
     struct layers_result layers = {.count = 0};
     struct profile profile;
-    enum mp_status status;
 
     MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
-    status = layers_build(&profile, &options, &layers, error);
+    enum mp_status status = layers_build(&profile, &options, &layers, error);
     if (!status && name_layers(pass, &layers))
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     layers_free(&layers);

@@ -183,17 +183,15 @@ uint32_t deps_bound_to(const struct deps *deps, uint32_t index)
 /* What blocked a device activity, minus what would have delayed it anyway. */
 static uint64_t waiting_of_work(const struct deps *deps, const struct deps_activity *activity)
 {
-    uint64_t blocked_until;
     uint64_t anyway = 0;
-    uint32_t awaited;
 
     if (activity->bound != DEPS_EVENT && activity->bound != DEPS_DEFAULT_STREAM &&
         activity->bound != DEPS_GRAPH_EDGE && activity->bound != DEPS_PEER)
         return 0;
-    awaited = deps_last_awaited(deps, activity);
+    uint32_t awaited = deps_last_awaited(deps, activity);
     if (deps->activities[awaited].lane == activity->lane)
         return 0; /* a node that waits in its own lane */
-    blocked_until = deps_arrival(deps, activity, awaited);
+    uint64_t blocked_until = deps_arrival(deps, activity, awaited);
     if (deps_has_launch(activity))
         anyway = deps_launch_arrival(deps, activity);
     if (activity->own_lane != DEPS_NONE &&
@@ -204,11 +202,9 @@ static uint64_t waiting_of_work(const struct deps *deps, const struct deps_activ
 
 uint64_t deps_waiting(const struct deps *deps, const struct deps_activity *activity)
 {
-    uint64_t until;
-
     if (!deps_is_call(activity))
         return waiting_of_work(deps, activity);
-    until = deps_awaited_moment(deps, activity);
+    uint64_t until = deps_awaited_moment(deps, activity);
     if (activity->kind == DEPS_WAIT && activity->bound != DEPS_WOKEN &&
         !(activity->flags & DEPS_SLEEPS))
         until = activity->end;
@@ -250,7 +246,6 @@ static bool example_of(const struct deps *deps, const struct deps_activity *acti
     uint32_t on = deps_last_awaited(deps, activity);
     bool launched = deps_has_launch(activity);
     uint64_t from;
-    int64_t distance;
 
     if ((on == DEPS_NONE && !launched) || activity->overlapped != DEPS_NONE ||
         activity->kind == DEPS_TRANSFER)
@@ -262,7 +257,7 @@ static bool example_of(const struct deps *deps, const struct deps_activity *acti
         *class = DEPS_CLASSES + (size_t)activity->launch_class;
         from = deps->activities[activity->launch].begin;
     }
-    distance = deps_distance(activity, from);
+    int64_t distance = deps_distance(activity, from);
     *latency = distance < UINT32_MAX ? (uint32_t)distance : UINT32_MAX;
     return distance >= 0;
 }

@@ -144,10 +144,9 @@ static void work_free(struct work *work)
 static enum mp_status find_iterations(struct work *work, struct mp_error *error)
 {
     struct iterations found;
-    enum mp_status status;
 
     MP_TRY(iterations_find(work->deps, work->trace, work->by, &found, error));
-    status = iterations_windows(work->deps, &found, &work->windows);
+    enum mp_status status = iterations_windows(work->deps, &found, &work->windows);
     iterations_free(&found);
     return mp_error_from(error, status, "cannot analyse it");
 }
@@ -302,13 +301,12 @@ static enum mp_status load(struct work *work, struct mp_error *error)
 static enum mp_status find_job_iterations(struct work *work, struct mp_error *error)
 {
     const struct deps_options options = {.style = report_style(&work->values->report)};
-    enum mp_status status;
 
     work->trace = matched_open_process(work->matched, &work->job, 0);
     if (!work->trace)
         return mp_error_set(error, MP_ERR_IO, "the first rank's trace cannot be read again");
     work->deps = &work->own;
-    status = deps_load(work->trace, &options, work->deps, error);
+    enum mp_status status = deps_load(work->trace, &options, work->deps, error);
     if (status == MP_OK)
         status = choose_windows(work, error);
     if (status == MP_OK && job_place_windows(&work->job, 0, &work->windows) != MP_OK)
@@ -383,12 +381,10 @@ static enum mp_status match_changes(const struct work *work, struct mp_error *er
 
 static enum mp_status run(struct work *work, const struct report_out *out, struct mp_error *error)
 {
-    enum mp_status status;
-
     MP_TRY(work->matched ? load_job(work, error) : load(work, error));
     MP_TRY(match_changes(work, error));
     MP_TRY(find_lines(work, out, error));
-    status = work->matched ? use_job(work) : MP_OK;
+    enum mp_status status = work->matched ? use_job(work) : MP_OK;
     if (status == MP_OK)
         status = analyse(work);
     if (status == MP_OK)

@@ -28,12 +28,11 @@ static enum mp_status add_lane(struct deps_builder *builder, const struct deps_l
 
 static enum mp_status reach_thread(struct deps_builder *builder, uint64_t thread, uint32_t *lane)
 {
-    const struct definition_thread *found;
-
     *lane = mp_map_get(&builder->thread_lanes, thread);
     if (*lane != MP_MAP_ABSENT)
         return MP_OK;
-    found = dense_at(&builder->deps->profile->definitions.threads, thread);
+    const struct definition_thread *found =
+        dense_at(&builder->deps->profile->definitions.threads, thread);
     MP_TRY(add_lane(
         builder,
         &(struct deps_lane){.id = thread, .tid = found ? found->tid : 0, .is_thread = true}, lane));
@@ -63,12 +62,11 @@ bool deps_knows_thread(const struct deps *deps, uint64_t thread)
 /* The lane of a row of table `stream`. */
 static enum mp_status reach_row(struct deps_builder *builder, uint64_t row, uint32_t *lane)
 {
-    const struct definition_stream *found;
-
     *lane = mp_map_get(&builder->stream_rows, row);
     if (*lane != MP_MAP_ABSENT)
         return MP_OK;
-    found = dense_at(&builder->deps->profile->definitions.streams, row);
+    const struct definition_stream *found =
+        dense_at(&builder->deps->profile->definitions.streams, row);
     if (found && found->defined) {
         MP_TRY(reach_stream(builder, found->device, found->context, found->stream, lane));
         builder->deps->lanes[*lane].device = found->device; /* `sync` does not know it */

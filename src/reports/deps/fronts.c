@@ -160,7 +160,6 @@ enum mp_status deps_join(struct deps *deps, uint32_t *into, uint32_t other)
 {
     uint32_t left = deps_best(deps, *into);
     uint32_t right = deps_best(deps, other);
-    uint32_t best;
 
     if (other == DEPS_NONE || other == *into)
         return MP_OK;
@@ -168,7 +167,7 @@ enum mp_status deps_join(struct deps *deps, uint32_t *into, uint32_t other)
         *into = other;
         return MP_OK;
     }
-    best = left == right || deps_ends_later(deps, left, right) ? left : right;
+    uint32_t best = left == right || deps_ends_later(deps, left, right) ? left : right;
     if (deps->fronts)
         return add_front(deps->fronts, &(struct deps_front){*into, other, best}, into);
     *into = best;

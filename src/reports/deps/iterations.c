@@ -400,11 +400,10 @@ static void json_comparison(const struct comparison *comparison, void *context)
 enum mp_status json_deps_slowest(struct json_writer *json, const struct deps_report *report)
 {
     unsigned lines = json->lines;
-    enum mp_status status;
 
     json->lines = lines + 2; /* an object, an array */
     json_open_array(json);
-    status = each_slowest(report, json, json_comparison);
+    enum mp_status status = each_slowest(report, json, json_comparison);
     json_close_array(json);
     json->lines = lines;
     return status;

@@ -305,12 +305,11 @@ static enum mp_status move_work(struct deps_builder *builder, uint32_t more)
 {
     struct deps *deps = builder->deps;
     size_t bytes;
-    void *grown;
 
     if (deps->count >= UINT32_MAX / 4 ||
         !mp_size_mul((size_t)deps->count + more, sizeof *deps->activities, &bytes))
         return MP_ERR_LIMIT;
-    grown = realloc(deps->activities, bytes);
+    void *grown = realloc(deps->activities, bytes);
     if (!grown)
         return MP_ERR_MEMORY;
     deps->activities = grown;
@@ -353,7 +352,6 @@ enum mp_status deps_sort_lanes(struct deps_builder *builder)
 {
     struct deps *deps = builder->deps;
     struct nesting nesting = {.out = NULL};
-    enum mp_status status;
 
     MP_TRY(sort_lanes(deps));
     deps_drop_inner_waits(builder);
@@ -361,7 +359,7 @@ enum mp_status deps_sort_lanes(struct deps_builder *builder)
         deps->activities[i].first_of_call = deps->activities[i].last_of_call = i;
     if (!has_nested_calls(deps))
         return MP_OK;
-    status = cut_into_pieces(builder, &nesting);
+    enum mp_status status = cut_into_pieces(builder, &nesting);
     free(nesting.open);
     return status;
 }

@@ -283,11 +283,10 @@ static enum mp_status await(struct link *link, uint32_t call, uint32_t reference
     struct deps *deps = link->deps;
     struct deps_activity *waiting = &deps->activities[call];
     uint32_t best = deps_best(deps, reference);
-    uint64_t end;
 
     if (best == DEPS_NONE)
         return MP_OK;
-    end = deps->activities[best].end;
+    uint64_t end = deps->activities[best].end;
     deps->counts.dependencies += reason != DEPS_IN_EFFECT;
     if (end > waiting->end + (reason == DEPS_IN_EFFECT ? 0 : DEPS_TOLERANCE_NS)) {
         deps->counts.contradicted += reason != DEPS_IN_EFFECT;
@@ -353,12 +352,11 @@ static enum mp_status link_wait(struct link *link, const struct deps_sync *sync,
 static enum mp_status record_event(struct link *link, const struct deps_sync *sync)
 {
     uint32_t event = mp_map_get(&link->event_index, sync->event);
-    struct deps_stream *stream;
     uint32_t front;
 
     if (sync->stream == DEPS_NONE)
         return MP_OK;
-    stream = &link->streams.items[sync->stream];
+    struct deps_stream *stream = &link->streams.items[sync->stream];
     MP_TRY(deps_stream_front(&link->streams, sync->stream, &front));
     if (stream->role == DEPS_ROLE_DEFAULT && front != stream->own) {
         stream->own = front; /* it has gathered the blocking streams */
@@ -376,7 +374,6 @@ static enum mp_status record_event(struct link *link, const struct deps_sync *sy
 
 static enum mp_status wait_for_event(struct link *link, const struct deps_sync *sync)
 {
-    struct deps_stream *stream;
     uint32_t event = mp_map_get(&link->event_index, sync->event);
 
     if (event == MP_MAP_ABSENT) {
@@ -385,7 +382,7 @@ static enum mp_status wait_for_event(struct link *link, const struct deps_sync *
     }
     if (sync->stream == DEPS_NONE || link->events[event] == DEPS_NONE)
         return MP_OK;
-    stream = &link->streams.items[sync->stream];
+    struct deps_stream *stream = &link->streams.items[sync->stream];
     MP_TRY(deps_join(link->deps, &stream->wait, link->events[event]));
     MP_TRY(deps_join(link->deps, &stream->own, link->events[event]));
     return deps_streams_changed(&link->streams, sync->stream);

@@ -228,11 +228,9 @@ static enum mp_status add_edge(struct deps *deps, uint32_t index, uint32_t refer
     uint32_t best = deps_best(deps, reference);
     uint32_t *slot;
 
-    enum deps_order_kind order;
-
     if (best == DEPS_NONE)
         return MP_OK;
-    order = deps_order_after(deps, index, best);
+    enum deps_order_kind order = deps_order_after(deps, index, best);
     if (order == DEPS_ORDER_REFUSED)
         return MP_OK;
     activity->flags |= DEPS_NOT_ROOT;
@@ -282,12 +280,11 @@ static enum mp_status walk_plan(struct deps_nodes *nodes, struct deps *deps,
 static void link_by_lane(struct deps *deps, uint32_t index)
 {
     struct deps_activity *activity = &deps->activities[index];
-    enum deps_order_kind order;
 
     if (index == deps->lanes[activity->lane].first ||
         activity[-1].correlation != activity->correlation)
         return;
-    order = deps_order_after(deps, index, index - 1);
+    enum deps_order_kind order = deps_order_after(deps, index, index - 1);
     if (order == DEPS_ORDER_REFUSED)
         return;
     if (order == DEPS_ORDER_ENDED)
@@ -303,13 +300,12 @@ static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32
     const struct definition_node *defined =
         dense_at(&deps->profile->definitions.nodes, deps->activities[index].node);
     uint32_t found = MP_MAP_ABSENT;
-    struct node *node;
 
     if (defined && defined->defined)
         found = mp_map_get(&nodes->by_id, node_key(defined->graph, defined->graph_node));
     if (found == MP_MAP_ABSENT || nodes->nodes[found].waits)
         return false;
-    node = &nodes->nodes[found];
+    struct node *node = &nodes->nodes[found];
     node->epoch = nodes->epoch;
     node->activity = index;
     return true;

@@ -108,13 +108,12 @@ static void step_on_thread(struct walk *walk)
 {
     const struct deps *deps = walk->deps;
     uint32_t piece = find_piece(walk);
-    const struct deps_activity *call;
 
     if (piece == DEPS_NONE || deps->activities[piece].end <= walk->window->begin) {
         give_host_code(walk, walk->window->begin);
         return;
     }
-    call = &deps->activities[piece];
+    const struct deps_activity *call = &deps->activities[piece];
     give_host_code(walk, call->end);
     if (call->bound == DEPS_WOKEN) {
         const struct deps_wait *how = deps_wait_of(deps, call);
@@ -267,12 +266,11 @@ enum mp_status deps_path_steps(const struct deps *deps, const struct deps_window
 {
     struct deps_result result;
     struct walk walk = {.deps = deps, .window = window, .result = &result, .steps = steps};
-    enum mp_status status;
 
     *steps = (struct deps_steps){.items = NULL};
     MP_TRY(deps_result_init(deps, &result));
     find_end(&walk);
-    status = take_steps(&walk, steps);
+    enum mp_status status = take_steps(&walk, steps);
     deps_result_free(&result);
     return status;
 }
@@ -290,11 +288,10 @@ enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint
                         .at = activity,
                         .lane = DEPS_NONE,
                         .below = DEPS_NONE};
-    enum mp_status status;
 
     *steps = (struct deps_steps){.items = NULL};
     MP_TRY(deps_result_init(deps, &result));
-    status = take_steps(&walk, steps);
+    enum mp_status status = take_steps(&walk, steps);
     deps_result_free(&result);
     return status;
 }
@@ -439,13 +436,12 @@ enum mp_status deps_iterations_build(const struct deps *deps, const struct deps_
 {
     struct collection collection = {.names = deps->names.count + 1};
     uint64_t *values = calloc(windows->count + 1, sizeof *values);
-    enum mp_status status;
 
     *iterations = (struct deps_iterations){.median = 0};
     iterations->critical = calloc(collection.names, sizeof *iterations->critical);
     iterations->waiting = calloc(collection.names, sizeof *iterations->waiting);
     iterations->by_length = calloc(windows->count + 1, sizeof *iterations->by_length);
-    status = deps_result_init(deps, &iterations->total);
+    enum mp_status status = deps_result_init(deps, &iterations->total);
     if (!values || !iterations->critical || !iterations->waiting || !iterations->by_length)
         status = MP_ERR_MEMORY;
     if (!status && windows->count)

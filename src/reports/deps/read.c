@@ -180,7 +180,6 @@ static enum mp_status look_up(struct deps_builder *builder, enum deps_memo_index
     };
     struct dense *memos = &builder->memos[index];
     struct deps_name_memo *known = dense_at(memos, id);
-    enum mp_status status;
 
     if (__builtin_expect(known && known->name, 1)) {
         *memo = *known;
@@ -188,7 +187,7 @@ static enum mp_status look_up(struct deps_builder *builder, enum deps_memo_index
     }
     *memo = (struct deps_name_memo){0};
     MP_TRY(name[index](builder, id, memo));
-    status = dense_reach(memos, id);
+    enum mp_status status = dense_reach(memos, id);
     if (status == MP_OK)
         *(struct deps_name_memo *)dense_at(memos, id) = *memo;
     return status == MP_ERR_LIMIT ? MP_OK : status;

@@ -143,11 +143,10 @@ static void back_to_waker(struct backward *backward, uint32_t index, uint64_t la
     const struct deps *deps = backward->deps;
     uint64_t woken = deps_wait_of(deps, &deps->activities[index])->woken;
     uint32_t by = deps_bound_to(deps, index);
-    const struct deps_activity *waker;
 
     if (by == DEPS_NONE || backward->window_of[by] != backward->window_of[index])
         return;
-    waker = &deps->activities[by];
+    const struct deps_activity *waker = &deps->activities[by];
     if (deps_is_call(waker) && woken < waker->end) /* inside the call */
         limit(backward, by, latest - (woken - waker->begin));
     else
@@ -219,11 +218,10 @@ static void fill_slack(const struct backward *backward, uint64_t *slack)
 
     for (uint32_t i = 0; i < deps->count; i++) {
         uint64_t latest = backward->latest[deps_end_point(deps, i)];
-        uint64_t end;
 
         if (backward->window_of[i] == DEPS_NONE)
             continue;
-        end = cut(backward, i, deps->activities[i].end);
+        uint64_t end = cut(backward, i, deps->activities[i].end);
         slack[i] = latest > end ? latest - end : 0;
     }
 }

@@ -86,7 +86,6 @@ static uint32_t host_function_at(const struct host_functions *functions, uint32_
                                  uint64_t moment)
 {
     const struct deps_activity *activities = functions->deps->activities;
-    const struct deps_activity *found;
     size_t low = 0;
     size_t count = functions->count;
 
@@ -102,7 +101,7 @@ static uint32_t host_function_at(const struct host_functions *functions, uint32_
     }
     if (!low)
         return DEPS_NONE;
-    found = &activities[functions->items[low - 1]];
+    const struct deps_activity *found = &activities[functions->items[low - 1]];
     return found->runner == lane && found->end >= moment ? functions->items[low - 1] : DEPS_NONE;
 }
 
@@ -110,15 +109,12 @@ static uint32_t host_function_at(const struct host_functions *functions, uint32_
  * nobody. */
 static bool was_asleep(const struct deps *deps, const struct deps_wait *how)
 {
-    const struct deps_activity *piece;
-    const struct deps_wait *own;
-
     if (how->piece == DEPS_NONE || how->host_function != DEPS_NONE)
         return false;
-    piece = &deps->activities[how->piece];
+    const struct deps_activity *piece = &deps->activities[how->piece];
     if (piece->kind != DEPS_WAIT)
         return false;
-    own = deps_wait_of(deps, piece);
+    const struct deps_wait *own = deps_wait_of(deps, piece);
     return own->waker != DEPS_NONE && how->woken <= own->woken;
 }
 
@@ -140,12 +136,11 @@ enum mp_status deps_find_wakers(struct deps *deps)
 {
     struct host_functions functions;
     bool *wrong;
-    enum mp_status status;
 
     if (!deps->wait_count)
         return MP_OK;
     wrong = calloc(deps->wait_count, sizeof *wrong);
-    status = list_host_functions(deps, &functions);
+    enum mp_status status = list_host_functions(deps, &functions);
     if (!wrong)
         status = MP_ERR_MEMORY;
     for (size_t i = 0; i < deps->wait_count && !status; i++) {
@@ -243,9 +238,6 @@ void deps_divide_host_code(const struct deps *deps, uint32_t lane, uint64_t begi
 {
     for (size_t i = first_stretch(deps, lane, begin); begin < end; i++) {
         const struct deps_stretch *stretch = i < deps->stretch_count ? &deps->stretches[i] : NULL;
-        uint64_t until;
-        uint64_t blocked;
-        uint64_t ready;
 
         if (!stretch || stretch->lane != lane || stretch->begin >= end) {
             parts[DEPS_HOST_CODE] += end - begin;
@@ -255,9 +247,9 @@ void deps_divide_host_code(const struct deps *deps, uint32_t lane, uint64_t begi
             parts[DEPS_HOST_CODE] += stretch->begin - begin;
             begin = stretch->begin;
         }
-        until = stretch->end < end ? stretch->end : end;
-        blocked = mp_proportion(until - begin, stretch->blocked, stretch->host);
-        ready = mp_proportion(until - begin, stretch->ready, stretch->host);
+        uint64_t until = stretch->end < end ? stretch->end : end;
+        uint64_t blocked = mp_proportion(until - begin, stretch->blocked, stretch->host);
+        uint64_t ready = mp_proportion(until - begin, stretch->ready, stretch->host);
         parts[DEPS_BLOCKED] += blocked;
         parts[DEPS_NOT_SCHEDULED] += ready;
         parts[DEPS_COMPUTING] += until - begin - blocked - ready;

@@ -72,11 +72,10 @@ static uint32_t last_thread(const struct deps *deps, const struct deps_window *w
 
     for (uint32_t i = 0; i < deps->thread_count; i++) {
         uint32_t piece = deps_call_before(deps, &deps->lanes[i], window->host_end, window->begin);
-        uint64_t end;
 
         if (piece == DEPS_NONE || (part && !deps->lanes[i].takes_part))
             continue;
-        end = deps->activities[piece].end;
+        uint64_t end = deps->activities[piece].end;
         if (end > window->host_end)
             end = window->host_end;
         if (found == DEPS_NONE || end > last ||
@@ -90,11 +89,9 @@ static uint32_t last_thread(const struct deps *deps, const struct deps_window *w
 
 uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window)
 {
-    uint32_t found;
-
     if (window->thread != DEPS_NONE)
         return window->thread;
-    found = last_thread(deps, window, true);
+    uint32_t found = last_thread(deps, window, true);
     return found == DEPS_NONE ? last_thread(deps, window, false) : found;
 }
 
@@ -278,15 +275,12 @@ void deps_windows_free(struct deps_windows *windows)
 /* False: the thread has nothing in the window. */
 static bool make_thread_window(const struct deps *deps, uint32_t lane, struct deps_window *window)
 {
-    uint32_t piece;
-    uint64_t end;
-
     if (window->thread != DEPS_NONE) /* an NVTX range */
         return window->thread == lane;
-    piece = deps_piece_before(deps, &deps->lanes[lane], window->host_end);
+    uint32_t piece = deps_piece_before(deps, &deps->lanes[lane], window->host_end);
     if (piece == DEPS_NONE || deps->activities[piece].begin < window->begin)
         return false;
-    end = deps->activities[piece].end;
+    uint64_t end = deps->activities[piece].end;
     window->thread = lane;
     window->end = end < window->host_end ? end : window->host_end;
     window->host_end = window->end;

@@ -118,13 +118,12 @@ static enum options_result parse_sides(int argc, char **argv, struct diff_values
 {
     int split = find_split(argc, argv, 1);
     int first;
-    enum options_result result;
 
     if (find_split(argc, argv, split + 1) < argc) {
         complain(set.command, "'--' stands once, between the traces of A and those of B");
         return OPTIONS_WRONG;
     }
-    result = options_parse(&set, split, argv, values, &first);
+    enum options_result result = options_parse(&set, split, argv, values, &first);
     if (result != OPTIONS_OK)
         return result;
     sides[DIFF_A] = (struct arguments){argv + first, split - first};

@@ -290,10 +290,9 @@ static enum mp_status read_graph(struct building *building, int side, const char
                                    .options = building->options,
                                    .deps = &deps,
                                    .median = building->diff->by_runs};
-    enum mp_status status;
 
     MP_TRY(deps_load(trace, &options, &deps, building->error));
-    status = find_and_take(building, side, path, &reading, marks);
+    enum mp_status status = find_and_take(building, side, path, &reading, marks);
     deps_free(&deps);
     return status;
 }
@@ -302,10 +301,9 @@ static enum mp_status read_run(struct building *building, int side, const char *
 {
     struct diff_marks marks = {.items = NULL};
     struct mp_trace *trace;
-    enum mp_status status;
 
     MP_TRY(mp_trace_open(path, &trace, building->error));
-    status = read_graph(building, side, path, trace, &marks);
+    enum mp_status status = read_graph(building, side, path, trace, &marks);
     if (!status && !building->again)
         status = diff_layers_take(&building->diff->sides[side], trace, &marks, building->options,
                                   building->diff->by_runs, building->error);
@@ -479,8 +477,6 @@ static enum mp_status diff_compare(struct diff *diff)
 
 static enum mp_status read_and_compare(struct building *building)
 {
-    enum mp_status status;
-
     MP_TRY(read_all(building));
     if (building->again) {
         building->differ = true;
@@ -492,7 +488,7 @@ static enum mp_status read_and_compare(struct building *building)
         MP_TRY(read_all(building));
         building->next++;
     }
-    status = diff_compare(building->diff);
+    enum mp_status status = diff_compare(building->diff);
     return mp_error_from(building->error, status, "cannot compare them");
 }
 
@@ -508,12 +504,11 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
         .diff = diff,
         .error = &own,
     };
-    enum mp_status status;
 
     *diff = (struct diff){.found = true,
                           .by_runs = a_count >= DIFF_MIN_RUNS && b_count >= DIFF_MIN_RUNS &&
                                      shift_can_bound(a_count, b_count, SHIFT_95_PERCENT)};
-    status = read_and_compare(&building);
+    enum mp_status status = read_and_compare(&building);
     for (size_t i = 0; i < MAX_OWN; i++)
         free(building.own[i].name);
     if (!status)

@@ -232,8 +232,6 @@ static enum mp_status read_layers(struct pass *pass, struct mp_trace *trace,
                                   const struct diff_options *options, struct mp_error *error)
 {
     struct profile profile;
-    enum mp_status status;
-
     const struct layers_options wanted = {.range = options->iterations.range,
                                           .style = options->style,
                                           .each = take_activity,
@@ -241,7 +239,7 @@ static enum mp_status read_layers(struct pass *pass, struct mp_trace *trace,
     struct layers_result result;
 
     MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
-    status = layers_build(&profile, &wanted, &result, error);
+    enum mp_status status = layers_build(&profile, &wanted, &result, error);
     layers_free(&result);
     profile_free(&profile);
     return status;

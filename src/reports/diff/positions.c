@@ -45,13 +45,12 @@ static int compare_sequences(const void *left, const void *right)
 
 static struct diff_sequence take_median(struct diff_sequences *sequences)
 {
-    struct diff_sequence *median;
     struct diff_sequence taken = {.count = 0};
 
     if (!sequences->count)
         return taken;
     qsort(sequences->items, sequences->count, sizeof *sequences->items, compare_sequences);
-    median = &sequences->items[(sequences->count - 1) / 2];
+    struct diff_sequence *median = &sequences->items[(sequences->count - 1) / 2];
     taken = *median;
     median->places = NULL;
     diff_sequences_free(sequences);
@@ -200,12 +199,10 @@ enum mp_status diff_positions_make(struct diff_sequences *a_sequences, const str
                                    struct diff_sequences *b_sequences, const struct diff_samples *b,
                                    struct diff_positions *positions)
 {
-    enum mp_status status;
-
     *positions = (struct diff_positions){.count = 0};
     positions->sides[0] = take_median(a_sequences);
     positions->sides[1] = take_median(b_sequences);
-    status = rename_places(positions, 0, a);
+    enum mp_status status = rename_places(positions, 0, a);
     if (!status)
         status = rename_places(positions, 1, b);
     if (!status)

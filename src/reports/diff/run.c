@@ -168,15 +168,13 @@ static enum mp_status reach(struct diff_cells *cells, uint32_t item)
 
 enum mp_status diff_cells_add(struct diff_cells *cells, uint32_t item, uint64_t ns, uint32_t calls)
 {
-    struct diff_cell *cell;
-
     MP_TRY(reach(cells, item));
     if (!cells->open[item]) {
         MP_TRY(MP_RESERVE(cells->cells, cells->count, cells->capacity));
         cells->cells[cells->count++] = (struct diff_cell){.item = item};
         cells->open[item] = (uint32_t)(cells->count - cells->first);
     }
-    cell = &cells->cells[cells->first + cells->open[item] - 1];
+    struct diff_cell *cell = &cells->cells[cells->first + cells->open[item] - 1];
     cell->value += ns;
     cell->calls += calls;
     return MP_OK;
@@ -264,7 +262,6 @@ static enum mp_status name_shape(struct naming *naming, const struct launch_shap
 {
     size_t bytes = strlen(name) + SHAPE_BYTES;
     char *text = malloc(bytes);
-    enum mp_status status;
 
     if (!text)
         return MP_ERR_MEMORY;
@@ -273,7 +270,7 @@ static enum mp_status name_shape(struct naming *naming, const struct launch_shap
              "),%" PRIu32 ">>>",
              name, shape->grid[0], shape->grid[1], shape->grid[2], shape->block[0], shape->block[1],
              shape->block[2], shape->dynamic_shared);
-    status = diff_samples_item(naming->samples, text, item);
+    enum mp_status status = diff_samples_item(naming->samples, text, item);
     free(text);
     return status;
 }
@@ -284,11 +281,10 @@ static enum mp_status shape_item(struct naming *naming, const struct deps_activi
 {
     const struct launch_shape *shape = shapes_find(&naming->shapes, work->shape);
     const char *name = deps_name(naming->reading->deps, work);
-    uint32_t *known;
 
     if (!shape || dense_reach(&naming->shape_items, work->shape) == MP_ERR_LIMIT)
         return diff_samples_item(naming->samples, name, item);
-    known = dense_at(&naming->shape_items, work->shape);
+    uint32_t *known = dense_at(&naming->shape_items, work->shape);
     if (!known)
         return MP_ERR_MEMORY;
     if (!*known)
@@ -503,10 +499,9 @@ static enum mp_status note_run(struct diff_side *side, const struct diff_reading
                                const char *path)
 {
     const struct deps *deps = reading->deps;
-    struct diff_run *run;
 
     MP_TRY(MP_RESERVE(side->runs, side->run_count, side->run_capacity));
-    run = &side->runs[side->run_count++];
+    struct diff_run *run = &side->runs[side->run_count++];
     *run = (struct diff_run){
         .path = path,
         .iterations = reading->iterations->count,

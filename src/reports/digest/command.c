@@ -85,10 +85,9 @@ static int digest_all(struct job *job, const struct trace_set *traces)
     for (size_t i = 0; i < traces->count; i++) {
         const struct trace_process *process = &traces->processes[i];
         struct digest *digest = &job->digests[job->count];
-        int got;
 
         job->options.path = process->path;
-        got = report_trace(set.command, process->path, digest_trace, job);
+        int got = report_trace(set.command, process->path, digest_trace, job);
         code = worse(code, got);
         if (got >= EXIT_USAGE) {
             digest_free(digest);
@@ -123,14 +122,12 @@ static int print_digests(const struct job *job, struct report_out *out, int form
 static int report_set(struct job *job, const struct trace_set *traces, struct report_out *out,
                       int format)
 {
-    int code;
-
     job->digests = calloc(traces->count, sizeof *job->digests);
     if (!job->digests) {
         complain(set.command, "out of memory");
         return EXIT_UNREADABLE;
     }
-    code = digest_all(job, traces);
+    int code = digest_all(job, traces);
     if (job->count)
         code = worse(code, print_digests(job, out, format));
     for (size_t i = 0; i < job->count; i++)

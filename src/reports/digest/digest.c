@@ -71,7 +71,6 @@ static enum mp_status add_device(struct digest *digest, const struct definitions
 {
     struct digest_recording *recording = &digest->recording;
     const struct definition_device *device = dense_at(&definitions->devices, ordinal);
-    struct digest_device *into;
 
     if (has_device(recording, ordinal))
         return MP_OK;
@@ -79,7 +78,7 @@ static enum mp_status add_device(struct digest *digest, const struct definitions
         recording->devices_left++;
         return MP_OK;
     }
-    into = &recording->devices[recording->device_count++];
+    struct digest_device *into = &recording->devices[recording->device_count++];
     into->ordinal = ordinal;
     if (!device || !device->defined)
         return MP_OK;
@@ -367,10 +366,10 @@ static enum mp_status add(const struct digest_material *material, struct digest 
 {
     struct digest_command *into = &digest->commands[digest->command_count];
     struct mp_buffer line = {.size = 0};
-    enum mp_status status;
 
     put_command(&line, command, material->options);
-    status = line.status ? line.status : digest_copy(digest, (const char *)line.data, &into->line);
+    enum mp_status status =
+        line.status ? line.status : digest_copy(digest, (const char *)line.data, &into->line);
     mp_buffer_free(&line);
     if (status)
         return status;
@@ -539,11 +538,10 @@ enum mp_status digest_build(struct mp_trace *trace, const struct digest_options 
                             struct digest *digest, struct mp_error *error)
 {
     struct digest_material material = {.trace = trace, .options = options};
-    enum mp_status status;
 
     *digest = (struct digest){.path = NULL};
     mp_arena_init(&digest->text, TEXT_BYTES);
-    status = analyse(&material, error);
+    enum mp_status status = analyse(&material, error);
     if (!status) {
         status = keep(&material, digest);
         if (status)

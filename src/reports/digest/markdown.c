@@ -76,14 +76,13 @@ static void put_item(FILE *out, const char *text)
 static void put_head(FILE *out, const struct digest *digest)
 {
     struct digest_line lines[DIGEST_ANSWERS + DIGEST_NOTES];
-    size_t count;
 
     if (!digest->quality.whole) {
         fputs("> **Warning:** ", out);
         put_text(out, digest->quality.warning);
         fputs(".\n\n", out);
     }
-    count = digest_answers(digest, lines);
+    size_t count = digest_answers(digest, lines);
     count += digest_notes(digest, lines + count);
     if (!count)
         return;

@@ -98,7 +98,6 @@ static void put_head(FILE *out, const struct digest *digest, const struct layout
 {
     struct digest_line lines[DIGEST_NOTES];
     size_t count = digest_answers(digest, lines);
-    size_t noted;
 
     if (!digest->quality.whole) {
         snprintf(lines[count].text, sizeof lines[count].text, "Warning: %s.",
@@ -107,7 +106,7 @@ static void put_head(FILE *out, const struct digest *digest, const struct layout
     }
     for (size_t i = 0; i < count; i++)
         put_wrapped(out, 0, INDENT, 2, lines[i].text);
-    noted = digest_notes(digest, lines);
+    size_t noted = digest_notes(digest, lines);
     for (size_t i = 0; i < noted; i++) {
         const char *mark = i || count ? "Note: " : "";
 
@@ -449,11 +448,10 @@ enum mp_status print_digest_text(FILE *out, const struct digest_report *report)
         put_list(out, report);
     for (size_t i = 0; i < count; i++) {
         char *screen = screen_of(&report->digests[report->shown], &layouts[i]);
-        bool fits;
 
         if (!screen)
             return MP_ERR_MEMORY;
-        fits = lines_of(screen) <= DIGEST_TEXT_LINES || i + 1 == count;
+        bool fits = lines_of(screen) <= DIGEST_TEXT_LINES || i + 1 == count;
         if (fits)
             fputs(screen, out);
         free(screen);

@@ -82,14 +82,13 @@ static const char *shorten_bytes(const char *name, size_t bytes, size_t columns,
 {
     size_t all = utf8_count(name, bytes);
     size_t front = (columns - 3) * 3 / 5;
-    size_t head, skipped;
 
     if (all <= columns) {
         snprintf(text, size, "%.*s", (int)bytes, name);
         return text;
     }
-    head = utf8_bytes(name, bytes, front);
-    skipped = utf8_bytes(name, bytes, all - (columns - 3 - front));
+    size_t head = utf8_bytes(name, bytes, front);
+    size_t skipped = utf8_bytes(name, bytes, all - (columns - 3 - front));
     snprintf(text, size, "%.*s...%.*s", (int)head, name, (int)(bytes - skipped), name + skipped);
     return text;
 }
@@ -433,11 +432,10 @@ static void note_flight(struct notes *notes)
 {
     const struct digest_flight *flight = &notes->digest->recording.flight;
     char time[MP_FORMATTED_BYTES];
-    struct digest_line *line;
 
     if (!flight->reason)
         return;
-    line = begin(&notes->lines[notes->count++], "flight");
+    struct digest_line *line = begin(&notes->lines[notes->count++], "flight");
     ADD(line, "The flight recorder wrote this trace, triggered by %s%s", flight->took ? "a " : "",
         flight->reason);
     if (flight->took)

@@ -149,14 +149,13 @@ static int dump_trace(const char *path, struct mp_trace *trace, const struct dum
 {
     struct dump dump = {.values = values, .out = out};
     struct mp_error error;
-    enum mp_status status;
     char text[MP_ERROR_TEXT_BYTES];
 
     if (mp_cursor_open(trace, &dump.cursor, &error) != MP_OK)
         return fail_on_trace(set.command, path, &error);
     definitions_init(&dump.definitions, trace);
     dump.json.out = out->file;
-    status = values->raw ? MP_END : load_definitions(&dump);
+    enum mp_status status = values->raw ? MP_END : load_definitions(&dump);
     if (only)
         note_damage(&dump);
     if (status == MP_END)
@@ -218,27 +217,24 @@ int cmd_dump(int argc, char **argv)
 {
     struct dump_values values = {.report = REPORT_PRESET};
     struct report_sheet sheet;
-    struct report_out out;
     const struct mp_table_info *table;
-    struct mp_trace *trace;
-    const char *path;
     int first;
-    int code;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    path = only_trace(set.command, argc - first, argv + first);
+    const char *path = only_trace(set.command, argc - first, argv + first);
     if (!path || !dump_options_agree(&values) || !find_table(values.report.table, &table))
         return EXIT_USAGE;
-    out = (struct report_out){.sheet = &sheet, .format = (enum report_format)values.report.format};
+    struct report_out out =
+        (struct report_out){.sheet = &sheet, .format = (enum report_format)values.report.format};
     if (!view_open(set.command, &values.report.view, out.format, &out))
         return EXIT_USAGE;
     sheet = (struct report_sheet){.file = out.file};
-    trace = open_trace(set.command, path);
+    struct mp_trace *trace = open_trace(set.command, path);
     if (!trace)
         return EXIT_UNREADABLE;
-    code = dump_trace(path, trace, &values, &out, table);
+    int code = dump_trace(path, trace, &values, &out, table);
     mp_trace_close(trace);
     return code;
 }

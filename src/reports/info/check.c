@@ -76,13 +76,12 @@ static int check_trace(const char *path, struct mp_trace *trace, struct mp_error
     struct mp_cursor *cursor;
     struct mp_damage damage;
     char text[MP_ERROR_TEXT_BYTES];
-    bool damaged;
 
     if (mp_cursor_open(trace, &cursor, error) != MP_OK)
         return fail_on_trace(set.command, path, error);
     enum mp_status status = decode_all(cursor, &counts);
     mp_cursor_damage(cursor, &damage);
-    damaged = mp_damage_describe(&damage, text, sizeof text);
+    bool damaged = mp_damage_describe(&damage, text, sizeof text);
     if (status == MP_END && !damaged && damage.chunks_unknown) {
         status = verify_all(cursor);
         mp_cursor_damage(cursor, &damage);
@@ -102,12 +101,11 @@ static int check_file(const char *path)
 {
     struct mp_trace *trace = open_trace(set.command, path);
     struct mp_error error;
-    int code;
 
     if (!trace)
         return EXIT_UNREADABLE;
     progress_begin(path);
-    code = check_trace(path, trace, &error);
+    int code = check_trace(path, trace, &error);
     progress_end();
     mp_trace_close(trace);
     return code;

@@ -40,10 +40,9 @@ static enum mp_status report_info(void *context, struct mp_trace *trace, bool *w
 {
     const struct report_out *out = context;
     struct profile profile;
-    enum mp_status status;
 
     MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
-    status = print_info(out, &profile, error);
+    enum mp_status status = print_info(out, &profile, error);
     *whole = quality_is_whole(&profile.quality);
     profile_free(&profile);
     return status;
@@ -54,11 +53,10 @@ static enum mp_status print_with_clocks(const struct trace_set *traces, struct r
                                         int *code)
 {
     struct ranks ranks;
-    enum mp_status status;
 
     if (traces->clock_count < 2)
         return print_processes(out, traces, NULL);
-    status = ranks_load(
+    enum mp_status status = ranks_load(
         &(struct ranks_loading){.command = set.command, .set = traces, .quick = true, .code = code},
         &ranks);
     if (status == MP_OK)
@@ -86,14 +84,13 @@ static int print_set(const struct trace_set *traces, struct report_out *out)
 static int print_several(int count, char **arguments, struct report_out *out)
 {
     struct trace_set traces;
-    int found;
     int code;
 
     if (!open_trace_set(set.command, count, arguments, &traces, &code))
         return code;
-    found = traces.count == 1
-                ? report_trace(set.command, traces.processes[0].path, report_info, out)
-                : print_set(&traces, out);
+    int found = traces.count == 1
+                    ? report_trace(set.command, traces.processes[0].path, report_info, out)
+                    : print_set(&traces, out);
     trace_set_free(&traces);
     return worse_code(code, found);
 }

@@ -55,11 +55,10 @@ struct running_pass {
 static enum mp_status note_end(struct running_pass *pass, uint64_t stream, uint64_t end)
 {
     enum mp_status status = dense_reach(&pass->ends, stream);
-    uint64_t *last;
 
     if (status)
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    last = dense_at(&pass->ends, stream);
+    uint64_t *last = dense_at(&pass->ends, stream);
     *last = end > *last ? end : *last;
     return MP_OK;
 }
@@ -159,13 +158,12 @@ static enum mp_status running_build(struct profile *profile, struct running *run
 {
     struct running_pass pass = {
         .running = running, .profile = profile, .max = profile->quality.running_at_end};
-    enum mp_status status;
 
     *running = (struct running){.count = 0};
     if (!pass.max)
         return MP_OK;
     dense_init(&pass.ends, sizeof(uint64_t), definitions_limit(profile->trace));
-    status = read_running(&pass, error);
+    enum mp_status status = read_running(&pass, error);
     dense_free(&pass.ends);
     return status;
 }

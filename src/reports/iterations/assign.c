@@ -280,11 +280,9 @@ static void find_ends(const struct deps *deps, struct iterations *result)
         result->items[i].end = result->items[i].host_end;
     for (uint32_t i = deps->host_count; i < deps->count && result->way != ITERATIONS_REQUESTS;
          i++) {
-        struct iteration *iteration;
-
         if (result->of[i] == DEPS_NONE)
             continue;
-        iteration = &result->items[result->of[i]];
+        struct iteration *iteration = &result->items[result->of[i]];
         iteration->end = mp_max(iteration->end, deps->activities[i].end);
     }
     for (size_t i = 0; i + 1 < result->count; i++) {
@@ -338,14 +336,13 @@ enum mp_status iterations_assign(struct iterations_finder *finder)
     struct iterations *result = finder->result;
     bool all = result->way == ITERATIONS_WHOLE && !ranges_count(&deps->profile->ranges);
     struct open open;
-    enum mp_status status;
 
     MP_TRY(number_devices(deps, result));
     MP_TRY(count_threads(deps, result));
     result->of = calloc((size_t)deps->count + 1, sizeof *result->of); /* all 0: the first one */
     if (!result->of)
         return MP_ERR_MEMORY;
-    status = open_init(&open, deps, result);
+    enum mp_status status = open_init(&open, deps, result);
     if (result->way != ITERATIONS_RANGES && result->way != ITERATIONS_WHOLE)
         open.independent = finder->load.independent;
     if (!status && !all)

@@ -347,7 +347,7 @@ static enum mp_status judge(struct iterations_finder *finder, struct iterations_
 {
     struct iterations *result = finder->result;
 
-    bool half, phases;
+    bool half;
 
     scored.count = result->count;
     scored.threads = 0;
@@ -356,7 +356,7 @@ static enum mp_status judge(struct iterations_finder *finder, struct iterations_
                                  scored.way == ITERATIONS_RANGES, &scored));
     MP_TRY(counts_half(finder, &scored, &half));
     scored.score = score_of(&scored) * (half ? HALF : 1);
-    phases = !half && are_phases(finder, &scored);
+    bool phases = !half && are_phases(finder, &scored);
     if (scored.coverage > 0 || finder->options->way != ITERATIONS_AUTO)
         MP_TRY(list(finder, scored));
     return phases || beats_best(finder, &scored) ? keep(finder, scored) : MP_OK;

@@ -161,13 +161,11 @@ static enum mp_status print_job(const struct reporting *reporting, const struct 
 static enum mp_status study_job(struct reporting *reporting, struct job_work *work,
                                 struct mp_error *error)
 {
-    enum mp_status status;
-
     MP_TRY(matched_join(&reporting->matched, &reporting->options.graph, &work->job, error));
     MP_TRY(matched_iterations(&reporting->matched, &work->job, &reporting->options.iterations,
                               &work->iterations, error));
     MP_TRY(iterations_have(reporting->one, work->iterations.count, error));
-    status = use_each(work);
+    enum mp_status status = use_each(work);
     if (status == MP_OK)
         status = print_job(reporting, work);
     return mp_error_from(error, status, "cannot analyse the job");

@@ -271,14 +271,12 @@ static enum mp_status add_launches(struct pass *pass, size_t first, size_t end)
     for (size_t i = first; i < end; i++) {
         const struct launch *launch = &pass->launches[i];
         bool follows = before && before->thread == launch->thread;
-        const struct deps_activity *work;
-        uint64_t begin;
         uint64_t until = launch->end;
 
         if (launch->work == DEPS_NONE)
             continue;
-        work = &deps->activities[launch->work];
-        begin = iterations_begin(finder, work, follows ? before->begin + 1 : 0);
+        const struct deps_activity *work = &deps->activities[launch->work];
+        uint64_t begin = iterations_begin(finder, work, follows ? before->begin + 1 : 0);
         if (follows)
             iterations_last_until(finder, begin);
         if (work->launch != DEPS_NONE)
@@ -311,7 +309,6 @@ static enum mp_status offer_graphs(struct pass *pass)
 static void say_none(const struct pass *pass)
 {
     struct iterations_finder *finder = pass->finder;
-    size_t used;
 
     if (!pass->graph_count || !finder->options->name) {
         snprintf(finder->none, sizeof finder->none,
@@ -320,8 +317,8 @@ static void say_none(const struct pass *pass)
                                                             : "no graphs");
         return;
     }
-    used = (size_t)snprintf(finder->none, sizeof finder->none, "there is no CUDA graph '%.24s'",
-                            finder->options->name);
+    size_t used = (size_t)snprintf(finder->none, sizeof finder->none,
+                                   "there is no CUDA graph '%.24s'", finder->options->name);
     for (size_t i = 0; i < pass->graph_count && i < GRAPHS_SHOWN; i++)
         used += (size_t)snprintf(finder->none + used, sizeof finder->none - used, "%s%" PRIu64,
                                  i ? ", " : "; there are: ", pass->graphs[i].id);

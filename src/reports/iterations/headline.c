@@ -53,11 +53,10 @@ static bool are_queued(const struct iterations *iterations, uint32_t *last_of, s
 
     for (size_t i = 0; i < iterations->count; i++) {
         const struct iteration *one = &iterations->items[i];
-        uint32_t *last;
 
         if (one->thread == DEPS_NONE)
             continue;
-        last = &last_of[one->thread];
+        uint32_t *last = &last_of[one->thread];
         if (*last && iterations->items[*last - 1].end > one->begin) {
             items[*last - 1].ahead = true;
             queued++;
@@ -130,14 +129,13 @@ enum mp_status iterations_usual(const struct deps *deps, const struct iterations
 {
     struct timed *items = calloc(iterations->count + 1, sizeof *items);
     uint64_t ids[ITERATIONS_KINDS];
-    enum mp_status status;
 
     if (!items)
         return MP_ERR_MEMORY;
     find_groups(deps, iterations, items, ids);
     for (size_t i = 0; i < iterations->count; i++)
         items[i].value = queued ? moved[i].end : moved[i].end - moved[i].begin;
-    status = median_of(items, find_times(items, iterations->count, queued), p50);
+    enum mp_status status = median_of(items, find_times(items, iterations->count, queued), p50);
     free(items);
     return status;
 }
@@ -210,15 +208,14 @@ static size_t best_split(const struct timed *items, size_t count, size_t min)
     for (size_t i = 0; i < count; i++)
         sum += log((double)items[i].value + 1);
     for (size_t i = 0; i + min < count; i++) {
-        double low, high, between;
         size_t n = i + 1;
 
         below += log((double)items[i].value + 1);
         if (n < min)
             continue;
-        low = below / (double)n;
-        high = (sum - below) / (double)(count - n);
-        between = (double)n * (double)(count - n) * (high - low) * (high - low);
+        double low = below / (double)n;
+        double high = (sum - below) / (double)(count - n);
+        double between = (double)n * (double)(count - n) * (high - low) * (high - low);
         if (between > max) {
             max = between;
             best = n;
@@ -243,15 +240,14 @@ static size_t find_split(const struct timed *items, size_t count, size_t min)
 {
     size_t at = count >= 2 * min ? best_split(items, count, min) : 0;
     size_t middle = at / 2, upper = at + (count - at) / 2;
-    double low, high, third;
-    size_t between;
 
     if (!at)
         return 0;
-    low = (double)items[middle].value + 1;
-    high = (double)items[upper].value + 1;
-    third = cbrt(high / low);
-    between = count_before(items, count, high / third) - count_before(items, count, low * third);
+    double low = (double)items[middle].value + 1;
+    double high = (double)items[upper].value + 1;
+    double third = cbrt(high / low);
+    size_t between =
+        count_before(items, count, high / third) - count_before(items, count, low * third);
     return high >= MIN_APART * low && (double)between <= MAX_BETWEEN * (double)count ? at : 0;
 }
 

@@ -28,10 +28,9 @@ const char *iterations_way_key(enum iterations_way way)
 static enum mp_status add_windows(struct iterations_finder *finder)
 {
     struct deps_windows windows;
-    enum mp_status status;
 
     MP_TRY(deps_windows_ranges(finder->deps, finder->options->range, &windows, finder->error));
-    status = MP_OK;
+    enum mp_status status = MP_OK;
     for (size_t i = 0; i < windows.count && !status; i++) {
         const struct deps_window *window = &windows.items[i];
 
@@ -190,10 +189,10 @@ enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
     struct mp_error own = {.status = MP_OK};
     struct iterations_finder finder = {
         .deps = deps, .trace = trace, .options = options, .result = iterations, .error = &own};
-    enum mp_status status;
 
     *iterations = (struct iterations){.count = 0};
-    status = ranges_choose(&deps->profile->ranges, options->range, &finder.only, &own);
+    enum mp_status status =
+        ranges_choose(&deps->profile->ranges, options->range, &finder.only, &own);
     if (!status)
         status = iterations_run(&finder);
     if (!status) {
@@ -239,11 +238,9 @@ enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
                                 const struct iterations_options *options,
                                 struct iterations_study *study, struct mp_error *error)
 {
-    enum mp_status status;
-
     *study = (struct iterations_study){.measures = NULL};
     MP_TRY(iterations_find(deps, trace, options, &study->iterations, error));
-    status = iterations_study_of(deps, study);
+    enum mp_status status = iterations_study_of(deps, study);
     return mp_error_from(error, status, "cannot measure iterations");
 }
 

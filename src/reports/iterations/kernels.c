@@ -229,7 +229,6 @@ static uint64_t last_end(struct sequence *sequence, size_t index, uint64_t begin
     const struct deps_activity *last = kernel_at(sequence, next - 1);
     uint64_t end = period_end(sequence, first);
     uint64_t limit = UINT64_MAX;
-    uint64_t awaited;
 
     if (next < sequence->count)
         limit = iterations_begin(sequence->finder, kernel_at(sequence, next), begin + 1);
@@ -237,9 +236,9 @@ static uint64_t last_end(struct sequence *sequence, size_t index, uint64_t begin
         (iterations_next_start(series, index) == next ||
          (next > period->first && next < period->first + period->count)))
         return limit;
-    awaited = last->launch == DEPS_NONE
-                  ? 0
-                  : iterations_awaited(sequence->finder, begin, last->launch, limit);
+    uint64_t awaited = last->launch == DEPS_NONE
+                           ? 0
+                           : iterations_awaited(sequence->finder, begin, last->launch, limit);
     end = awaited > end ? awaited : end;
     return limit < end ? limit : end;
 }
@@ -352,12 +351,10 @@ static enum mp_status offer_threads(struct iterations_finder *finder, const uint
 
 enum mp_status iterations_by_kernels(struct iterations_finder *finder)
 {
-    enum mp_status status;
-    uint32_t *counts;
     uint32_t asked;
 
     MP_TRY(iterations_asked_thread(finder, &asked));
-    counts = count_kernels(finder);
+    uint32_t *counts = count_kernels(finder);
     if (!counts)
         return MP_ERR_MEMORY;
     snprintf(finder->none, sizeof finder->none,
@@ -365,8 +362,8 @@ enum mp_status iterations_by_kernels(struct iterations_finder *finder)
                  ? "no sequence of kernels repeats %d times over half of the %s"
                  : "no kernels",
              REPEATS, mp_count(finder->result->kernels_all).text);
-    status = asked == DEPS_NONE ? offer_threads(finder, counts)
-                                : offer_thread(finder, counts, asked, counts[asked]);
+    enum mp_status status = asked == DEPS_NONE ? offer_threads(finder, counts)
+                                               : offer_thread(finder, counts, asked, counts[asked]);
     free(counts);
     return status;
 }

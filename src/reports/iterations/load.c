@@ -176,13 +176,12 @@ static uint64_t work_until(struct cursor *cursor, uint64_t time)
 {
     uint32_t step = 1;
     uint32_t low = cursor->at;
-    uint32_t high;
 
     while (cursor->end - low > step && time_at(cursor, low + step) < time) {
         low += step;
         step *= 2;
     }
-    high = cursor->end - low > step ? low + step : cursor->end;
+    uint32_t high = cursor->end - low > step ? low + step : cursor->end;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
@@ -241,12 +240,11 @@ static bool is_independent(const struct share *share, const struct iteration *wi
 static uint64_t cover(struct cursor *cursor, const struct iteration *window, uint64_t *to)
 {
     uint64_t begin = window->begin > *to ? window->begin : *to;
-    uint64_t before;
 
     if (window->host_end <= begin)
         return 0;
     *to = window->host_end;
-    before = work_until(cursor, begin);
+    uint64_t before = work_until(cursor, begin);
     return work_until(cursor, window->host_end) - before;
 }
 
@@ -268,7 +266,6 @@ static uint64_t cover_own(struct share *share)
 
     for (size_t i = 0; i < share->count; i++) {
         const struct iteration *window = &share->windows[i];
-        uint64_t work;
 
         if (!is_independent(share, window))
             continue;
@@ -277,7 +274,7 @@ static uint64_t cover_own(struct share *share)
             cursor = cursor_of_lane(share->load, thread);
             to = 0;
         }
-        work = cover(&cursor, window, &to);
+        uint64_t work = cover(&cursor, window, &to);
         covered += work;
         note_value(share, i, work);
     }
@@ -298,11 +295,10 @@ static uint64_t cover_others(struct share *share, bool independent)
         cursor = cursor_of_lane(load, load->only_lane);
     for (size_t i = 0; i < share->count; i++) {
         const struct iteration *window = &share->windows[i];
-        uint64_t work;
 
         if (is_independent(share, window) != independent)
             continue;
-        work = cover(&cursor, window, &to);
+        uint64_t work = cover(&cursor, window, &to);
         covered += work;
         if (!independent)
             note_value(share, i, work);
@@ -344,10 +340,9 @@ static enum mp_status measure_share(struct share *share, struct iterations_candi
 {
     struct iterations_load *load = share->load;
     bool one = load->only_lane != DEPS_NONE;
-    uint64_t covered, around;
 
     sort(share->windows, share->count, by_thread);
-    covered = cover_own(share);
+    uint64_t covered = cover_own(share);
     if (!one)
         MP_TRY(make_moments(load));
     sort(share->windows, share->count, by_begin);
@@ -356,7 +351,7 @@ static enum mp_status measure_share(struct share *share, struct iterations_candi
     covered += cover_others(share, false);
     if (covered > load->total)
         covered = load->total;
-    around = work_around(share);
+    uint64_t around = work_around(share);
     candidate->coverage = (double)covered / (double)load->total;
     candidate->coverage_of_time = covered < around ? (double)covered / (double)around : 1;
     candidate->regularity = regularity_of(share->values, share->value_count);
@@ -369,7 +364,6 @@ enum mp_status iterations_load_share(struct iterations_load *load, struct iterat
 {
     struct share share = {
         .load = load, .windows = windows, .count = count, .everywhere = everywhere};
-    enum mp_status status;
 
     candidate->coverage = candidate->coverage_of_time = candidate->regularity = 0;
     if (!load->total || !count)
@@ -377,7 +371,7 @@ enum mp_status iterations_load_share(struct iterations_load *load, struct iterat
     share.values = calloc(COMPARED, sizeof *share.values);
     if (!share.values)
         return MP_ERR_MEMORY;
-    status = measure_share(&share, candidate);
+    enum mp_status status = measure_share(&share, candidate);
     free(share.values);
     return status;
 }

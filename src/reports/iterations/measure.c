@@ -311,12 +311,11 @@ static enum mp_status measure_advance(struct sweep *sweep, uint64_t begin)
 /* Time that the thread spends inside calls within the host time. */
 static uint64_t api_time(const struct deps *deps, const struct iteration *iteration)
 {
-    const struct deps_lane *lane;
     uint64_t total = 0;
 
     if (iteration->thread == DEPS_NONE)
         return 0;
-    lane = &deps->lanes[iteration->thread];
+    const struct deps_lane *lane = &deps->lanes[iteration->thread];
     for (uint32_t at = iterations_call_at(deps, lane, iteration->begin);
          at < lane->first + lane->count; at++) {
         const struct deps_activity *call = &deps->activities[at];
@@ -358,7 +357,6 @@ static void measure(const struct sweep *sweep, uint32_t number, struct iteration
     const struct iteration *iteration = &sweep->iterations->items[number];
     const struct deps_activity *activities = sweep->deps->activities;
     struct window window = {.iteration = iteration, .number = number, .values = measures->values};
-    struct idle_gap gap;
 
     for (int i = 0; i < COVERS; i++)
         window.covers[i].to = iteration->begin;
@@ -367,7 +365,8 @@ static void measure(const struct sweep *sweep, uint32_t number, struct iteration
     for (uint32_t i = sweep->next;
          i < sweep->count && activities[sweep->order[i]].begin < iteration->end; i++)
         visit(sweep, &window, sweep->order[i]);
-    gap = (struct idle_gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
+    struct idle_gap gap =
+        (struct idle_gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
     if (gap.begin < gap.end)
         idle_split(&sweep->idle, iteration, &gap, window.values);
     fill_in(sweep, &window);
@@ -379,11 +378,10 @@ static void count_work(const struct sweep *sweep, struct iteration_measures *mea
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
-        uint64_t *values;
 
         if (sweep->iterations->of[i] == DEPS_NONE)
             continue;
-        values = measures[sweep->iterations->of[i]].values;
+        uint64_t *values = measures[sweep->iterations->of[i]].values;
         if (work->kind == DEPS_COPY) {
             values[ITERATION_COPIES] += deps->copies[work->copy].count;
             values[ITERATION_BYTES] += deps->copies[work->copy].bytes;

@@ -227,10 +227,9 @@ static enum mp_status offer_names(struct iterations_finder *finder)
 {
     struct choice choice = {.finder = finder};
     size_t min = finder->min;
-    enum mp_status status;
 
     finder->min = 2;
-    status = offer_labels(&choice);
+    enum mp_status status = offer_labels(&choice);
     finder->min = min;
     snprintf(finder->none, sizeof finder->none,
              choice.spans.span_count ? "no NVTX range repeats and launches GPU work"
@@ -296,11 +295,10 @@ enum mp_status iterations_nvtx_ranges(struct iterations_finder *finder, const ch
 {
     struct iterations *result = finder->result;
     struct nvtx_ranges found;
-    enum mp_status status;
 
     MP_TRY(nvtx_ranges_load(&found, finder->trace, &finder->deps->profile->definitions, name,
                             finder->error));
-    status = add_ranges(finder, &found, domain);
+    enum mp_status status = add_ranges(finder, &found, domain);
     if (!status && !result->count)
         say_none(finder, &found, name);
     result->unfinished = result->count ? result->unfinished + found.unfinished : 0;
@@ -314,14 +312,13 @@ static enum mp_status in_domain(struct iterations_finder *finder, const char *te
     const char *at = strrchr(text, '@');
     char *name = at ? strndup(text, (size_t)(at - text)) : NULL;
     char none[sizeof finder->none];
-    enum mp_status status;
 
     if (!at)
         return MP_OK;
     if (!name)
         return MP_ERR_MEMORY;
     memcpy(none, finder->none, sizeof none);
-    status = iterations_nvtx_ranges(finder, name, at + 1);
+    enum mp_status status = iterations_nvtx_ranges(finder, name, at + 1);
     if (!finder->result->count)
         memcpy(finder->none, none, sizeof none);
     free(name);
@@ -332,14 +329,12 @@ static enum mp_status offer_asked(struct iterations_finder *finder, const char *
 {
     struct iterations_candidate candidate = {.way = ITERATIONS_NVTX};
     const char *at = strrchr(text, '@');
-    char *name;
-    enum mp_status status;
 
     MP_TRY(iterations_nvtx_ranges(finder, text, NULL));
-    name = strdup(text);
+    char *name = strdup(text);
     if (!name)
         return MP_ERR_MEMORY;
-    status = MP_OK;
+    enum mp_status status = MP_OK;
     if (!finder->result->count) {
         status = in_domain(finder, text);
         if (at && finder->result->count)

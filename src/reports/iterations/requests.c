@@ -118,11 +118,10 @@ enum mp_status iterations_by_requests(struct iterations_finder *finder)
     const struct iterations_candidate candidate = {.way = ITERATIONS_REQUESTS};
     struct requests requests = {.finder = finder, .counting = true};
     uint32_t asked;
-    enum mp_status status;
 
     MP_TRY(iterations_asked_thread(finder, &asked));
     requests.repeats = calloc((size_t)finder->deps->thread_count + 1, sizeof *requests.repeats);
-    status = requests.repeats ? each_segment(&requests, asked) : MP_ERR_MEMORY;
+    enum mp_status status = requests.repeats ? each_segment(&requests, asked) : MP_ERR_MEMORY;
     requests.counting = false;
     if (!status)
         status = each_segment(&requests, asked);
@@ -273,7 +272,6 @@ static enum mp_status offer_syncs(struct waits *waits)
 enum mp_status iterations_by_syncs(struct iterations_finder *finder)
 {
     struct waits waits = {.finder = finder};
-    enum mp_status status;
 
     say_none(finder);
     MP_TRY(iterations_asked_thread(finder, &waits.lane));
@@ -281,7 +279,7 @@ enum mp_status iterations_by_syncs(struct iterations_finder *finder)
         waits.lane = busiest(finder);
     if (waits.lane == DEPS_NONE)
         return MP_OK;
-    status = offer_syncs(&waits);
+    enum mp_status status = offer_syncs(&waits);
     free(waits.items);
     iterations_series_free(&waits.series);
     return status;

@@ -267,13 +267,11 @@ static enum mp_status count_usual(struct likeness *likeness, uint32_t lane, uint
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
-        uint64_t symbol;
-        uint32_t count;
 
         if (segment_with(likeness, work, lane) != usual + 1)
             continue;
-        symbol = symbol_of(deps, work);
-        count = mp_map_get(&likeness->usual, symbol);
+        uint64_t symbol = symbol_of(deps, work);
+        uint32_t count = mp_map_get(&likeness->usual, symbol);
         MP_TRY(mp_map_put(&likeness->usual, symbol, count == MP_MAP_ABSENT ? 1 : count + 1));
     }
     return MP_OK;
@@ -290,17 +288,15 @@ static enum mp_status count_shared(struct likeness *likeness, uint32_t lane)
     for (uint32_t i = deps->host_count; i < deps->count && !status; i++) {
         const struct deps_activity *work = &deps->activities[i];
         uint32_t segment = segment_with(likeness, work, lane);
-        uint64_t symbol, key;
-        uint32_t wanted, had;
 
         if (!segment)
             continue;
-        symbol = symbol_of(deps, work);
-        wanted = mp_map_get(&likeness->usual, symbol);
+        uint64_t symbol = symbol_of(deps, work);
+        uint32_t wanted = mp_map_get(&likeness->usual, symbol);
         if (wanted == MP_MAP_ABSENT)
             continue;
-        key = symbol ^ mp_mix64(segment);
-        had = mp_map_get(&seen, key);
+        uint64_t key = symbol ^ mp_mix64(segment);
+        uint32_t had = mp_map_get(&seen, key);
         had = had == MP_MAP_ABSENT ? 1 : had + 1;
         likeness->shared[segment - 1] += had <= wanted;
         status = mp_map_put(&seen, key, had);
@@ -332,10 +328,9 @@ enum mp_status iterations_segments_alike(const struct iterations_finder *finder,
                                          bool *alike)
 {
     struct likeness likeness = {.finder = finder};
-    enum mp_status status;
 
     *alike = false;
-    status = compare(&likeness, lane, alike);
+    enum mp_status status = compare(&likeness, lane, alike);
     mp_map_free(&likeness.usual);
     free(likeness.segment_of);
     free(likeness.contents);

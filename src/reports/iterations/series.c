@@ -36,11 +36,10 @@ static uint32_t find_place(const struct mp_period *period, size_t items, iterati
                            const void *context)
 {
     uint32_t best = 0;
-    double max;
 
     if (is_all(period, items))
         return 0;
-    max = pause(context, 0);
+    double max = pause(context, 0);
     for (uint32_t place = 1; place < period->period; place++) {
         double here = pause(context, place);
 
@@ -182,12 +181,12 @@ enum mp_status iterations_find_starts(struct iterations_series *series, iteratio
 {
     const struct mp_period *period = &series->period;
     struct mp_period inside = *period;
-    uint32_t first, end;
+    uint32_t first;
 
     inside.first -= series->first;
     first =
         period->first + find_place(&inside, series->end - series->first, pause, series->context);
-    end = first;
+    uint32_t end = first;
     series->start_count = 0;
     if (first + period->period > period->first + period->count)
         return MP_OK;

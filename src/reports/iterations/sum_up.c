@@ -226,12 +226,11 @@ enum mp_status iterations_sum_up(const struct deps *deps, const struct iteration
 {
     uint32_t count = (uint32_t)iterations->count;
     uint64_t *values = calloc((size_t)count + 1, sizeof *values);
-    enum mp_status status;
 
     *summary = (struct iterations_summary){.outlier_count = 0};
     if (!values)
         return MP_ERR_MEMORY;
-    status = iterations_find_headline(deps, iterations, &summary->headline);
+    enum mp_status status = iterations_find_headline(deps, iterations, &summary->headline);
     if (status) {
         free(values);
         return status;

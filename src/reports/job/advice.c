@@ -65,16 +65,14 @@ static void add_side(struct work *work, size_t instance, size_t first, uint32_t 
     const struct job *job = work->job;
     uint32_t arrival = job->arrivals[job->ranks->instances[instance].first_side + side];
     uint64_t late = job_lateness(job, instance, first, side), time;
-    size_t iteration;
-    uint32_t process;
 
     if (arrival == DEPS_NONE || !late)
         return;
     time = job->deps.activities[arrival].end;
-    iteration = iteration_at(work->iterations, time);
+    size_t iteration = iteration_at(work->iterations, time);
     if (iteration == work->iterations->count || time > work->window.end)
         return;
-    process = job->deps.lanes[job->deps.activities[arrival].lane].process;
+    uint32_t process = job->deps.lanes[job->deps.activities[arrival].lane].process;
     work->late[(size_t)process * work->iterations->count + iteration] += late;
     work->ranks[process].sum += late;
 }
@@ -197,11 +195,10 @@ static enum mp_status judge_rank(struct work *work, const struct late_rank *rank
 {
     struct advise_finding finding = advise_finding_of(ADVISE_LATE_RANK);
     struct job_taken taken = {.by_name = NULL};
-    enum mp_status status;
     char change[32];
 
     snprintf(change, sizeof change, "rank%" PRIu32 ":late=0", work->job->deps.ranks[rank->process]);
-    status = gain_of(work, change, &taken, &finding.gain);
+    enum mp_status status = gain_of(work, change, &taken, &finding.gain);
     if (status == MP_OK) {
         finding.method = ADVISE_BY_REPLAY;
         finding.assumes = "it comes to each collective as early as the first rank";
@@ -308,13 +305,12 @@ enum mp_status job_advise(struct job *job, const struct deps_windows *iterations
                           struct advice *advice)
 {
     struct work work = {.job = job, .iterations = iterations, .advice = advice};
-    enum mp_status status;
 
     *advice = (struct advice){.count = 0};
     if (!iterations->count)
         return MP_OK;
     span_iterations(&work);
-    status = measure(&work);
+    enum mp_status status = measure(&work);
     for (size_t i = 0; i < job->deps.process_count && i < MAX_RANKS && status == MP_OK; i++) {
         if (work.ranks[i].sum)
             status = judge_rank(&work, &work.ranks[i]);

@@ -76,8 +76,6 @@ static bool is_shared(const struct walk *walk, const struct deps_activity *trans
     size_t count = 0;
 
     while (front != DEPS_NONE) {
-        const struct deps_activity *arrival;
-
         if (deps_is_front(front)) {
             const struct deps_front *both = &job->deps.fronts->items[deps_front_index(front)];
 
@@ -86,7 +84,7 @@ static bool is_shared(const struct walk *walk, const struct deps_activity *trans
             front = both->right;
             continue;
         }
-        arrival = &job->deps.activities[front];
+        const struct deps_activity *arrival = &job->deps.activities[front];
         if (job->deps.lanes[arrival->lane].process == walk->other)
             return true;
         front = count ? left[--count] : DEPS_NONE;
@@ -134,13 +132,12 @@ static enum mp_status step_on_thread(struct walk *walk)
     const struct deps *deps = &walk->job->deps;
     struct deps_less *less = &walk->cuts->less;
     uint32_t index = walk->before;
-    const struct deps_activity *call;
 
     if (index == deps->lanes[deps->activities[index].lane].first) {
         walk->done = true;
         return MP_OK;
     }
-    call = &deps->activities[index - 1];
+    const struct deps_activity *call = &deps->activities[index - 1];
     MP_TRY(add_step(walk, &less->before[index], deps->activities[index].begin - call->end,
                     DEPS_NONE, index, DEPS_HOST_CODE));
     walk->before = --index;
@@ -342,17 +339,13 @@ static uint32_t process_of(const struct job *job, size_t side)
 /* Notes how late a side is at first, and returns what has to go. */
 static uint64_t surplus_of(struct rounds *rounds, size_t side, uint64_t late, bool first_round)
 {
-    const struct deps_change *change;
-    uint32_t process;
-    uint64_t wanted;
-
     if (!late)
         return 0;
-    process = process_of(rounds->job, side);
-    change = rounds->changes[process];
+    uint32_t process = process_of(rounds->job, side);
+    const struct deps_change *change = rounds->changes[process];
     if (first_round)
         rounds->recorded[side] = late;
-    wanted = deps_changed(change, rounds->recorded[side]);
+    uint64_t wanted = deps_changed(change, rounds->recorded[side]);
     return change && late > wanted ? late - wanted : 0;
 }
 

@@ -26,11 +26,10 @@ static enum mp_status add_path(const struct deps *deps, const struct deps_window
     for (size_t i = steps.count; i-- > 0;) {
         const struct deps_step *step = &steps.items[i];
         uint64_t ns = step->end - step->begin;
-        uint32_t process;
 
         if (step->lane == DEPS_NONE)
             continue;
-        process = deps->lanes[step->lane].process;
+        uint32_t process = deps->lanes[step->lane].process;
         usage->ranks[process].critical += ns;
         if (step->activity == DEPS_NONE && step->part == DEPS_HOST_CODE)
             usage->ranks[process].host += ns;
@@ -82,13 +81,11 @@ static bool is_pair(const struct deps *deps, const struct deps_activity *transfe
 static enum mp_status add_work(const struct deps *deps, const struct deps_activity *work,
                                const struct deps_window *window, struct sweep *sweep)
 {
-    enum use waiting;
-
     if (work->kind == DEPS_HOST_FUNCTION || work->flags & DEPS_ARRIVES)
         return MP_OK;
     if (work->kind != DEPS_TRANSFER)
         return add_use(sweep, window, USE_COMPUTING, work->begin, work->end);
-    waiting = is_pair(deps, work) ? USE_WAITING_FOR_STAGE : USE_WAITING;
+    enum use waiting = is_pair(deps, work) ? USE_WAITING_FOR_STAGE : USE_WAITING;
     MP_TRY(add_use(sweep, window, waiting, deps->activities[work->own_lane].end, work->begin));
     return add_use(sweep, window, USE_TRANSFER, work->begin, work->end);
 }

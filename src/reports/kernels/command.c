@@ -61,11 +61,10 @@ static enum mp_status report_kernels(void *context, struct mp_trace *trace, bool
         .range = options.range, .by = COUNTERS_BY_KERNEL, .style = options.style};
     struct counters_result counters;
     struct kernels kernels;
-    enum mp_status status;
     bool any;
 
     MP_TRY(kernels_build(trace, &options, &kernels, error));
-    status = counters_build_any(trace, &sampled, &counters, &any, error);
+    enum mp_status status = counters_build_any(trace, &sampled, &counters, &any, error);
     if (status == MP_OK) {
         kernels.counters = any ? &counters : NULL;
         print_kernels(&values->report.out, trace, &kernels, &options);

@@ -157,11 +157,11 @@ static enum mp_status kernels_making_add(struct kernels_making *making,
     const char *name =
         definitions_kernel(&kernels->definitions, launches->shape_id, making->options->style);
     const char *known = name ? name : ACTIVITY_UNNAMED_KERNEL;
-    uint32_t id, index;
+    uint32_t index;
 
     if (making->options->by)
         known = called_from_text(launches->callers, known, strlen(known), launches->line);
-    id = known ? mp_intern_add(&kernels->names, known, strlen(known)) : 0;
+    uint32_t id = known ? mp_intern_add(&kernels->names, known, strlen(known)) : 0;
     if (!id)
         return MP_ERR_MEMORY;
     if (!name)
@@ -211,11 +211,10 @@ static int kernels_compare_rows(const void *left, const void *right)
 {
     const struct kernels_row *a = left;
     const struct kernels_row *b = right;
-    int order;
 
     if (a->total != b->total)
         return a->total < b->total ? 1 : -1;
-    order = strcmp(a->name, b->name);
+    int order = strcmp(a->name, b->name);
     if (order)
         return order;
     if (a->device != b->device)
@@ -499,11 +498,10 @@ enum mp_status kernels_build(struct mp_trace *trace, const struct kernels_option
 {
     struct pass pass = {.kernels = kernels, .options = options};
     struct capture_ranges ranges;
-    enum mp_status status;
 
     kernels_begin(&pass, trace);
     kernels->quality.only = options->range;
-    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
+    enum mp_status status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     kernels->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = called_from_load(&pass.callers, trace, options->by, error);

@@ -140,14 +140,12 @@ bool occupancy_of(const struct launch_shape *shape, const struct device_limits *
 {
     uint64_t grid = shape_blocks(shape);
     uint64_t threads = shape_threads(shape);
-    struct multiprocessor sm;
-    uint64_t warps;
 
     *occupancy = (struct occupancy){.blocks = 0};
     if (!grid || !threads || !device->multiprocessors)
         return false;
-    sm = multiprocessor_of(shape, device);
-    warps = divide_up(threads, or_else(device->warp_threads, COMPUTE_WARP_THREADS));
+    struct multiprocessor sm = multiprocessor_of(shape, device);
+    uint64_t warps = divide_up(threads, or_else(device->warp_threads, COMPUTE_WARP_THREADS));
     occupancy->by[OCCUPANCY_WARPS] = cut(sm.warps / warps);
     occupancy->by[OCCUPANCY_REGISTERS] = by_registers(shape, &sm, warps);
     occupancy->by[OCCUPANCY_SHARED_MEMORY] = by_shared_memory(shape, &sm);

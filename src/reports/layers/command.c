@@ -141,10 +141,9 @@ static enum mp_status report_layers(void *context, struct mp_trace *trace, bool 
     struct counters_brief *sampled = NULL;
     struct layers_result result = {.count = 0};
     struct profile profile;
-    enum mp_status status;
 
     MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
-    status = build(reporting, &profile, &result, error);
+    enum mp_status status = build(reporting, &profile, &result, error);
     if (!status)
         status = counters_of_layers(trace, &reporting->options, &result, &sampled, error);
     if (!status)

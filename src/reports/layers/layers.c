@@ -217,15 +217,13 @@ static enum mp_status check_iteration(const struct layers_pass *pass, struct mp_
 
 static enum mp_status build_layers(struct layers_pass *pass, struct mp_error *error)
 {
-    enum mp_status status;
-
     MP_TRY(layers_read_work(pass, error));
     MP_TRY(check_iteration(pass, error));
     nvtx_calls_free(&pass->calls);
     mp_map_free(&pass->tree.node_index);
     mp_map_free(&pass->tree.label_index);
     mp_map_free(&pass->places);
-    status = layers_make_rows(pass);
+    enum mp_status status = layers_make_rows(pass);
     if (!status)
         status = layers_make_groups(pass->result);
     return mp_error_from(error, status, "cannot add up the layers");
@@ -292,13 +290,12 @@ static void wire(struct layers_pass *pass)
 static enum mp_status set_iteration(struct layers_pass *pass, char **folded)
 {
     const char *name = pass->options->found ? NULL : pass->options->iteration;
-    size_t size;
 
     *folded = NULL;
     pass->tree.iteration = name;
     if (!name || !pass->options->merge_numbers)
         return MP_OK;
-    size = strlen(name) + sizeof "*[*]";
+    size_t size = strlen(name) + sizeof "*[*]";
     *folded = malloc(size);
     if (!*folded)
         return MP_ERR_MEMORY;
@@ -312,11 +309,10 @@ enum mp_status layers_build(struct profile *profile, const struct layers_options
 {
     struct layers_pass pass = {.options = options, .result = result};
     char *folded = NULL;
-    enum mp_status status;
 
     *result = (struct layers_result){.profile = profile, .quality = profile->quality};
     result->quality.only = options->range;
-    status = ranges_choose(&profile->ranges, options->range, &pass.range, error);
+    enum mp_status status = ranges_choose(&profile->ranges, options->range, &pass.range, error);
     wire(&pass);
     if (!status && set_iteration(&pass, &folded))
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");

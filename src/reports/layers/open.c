@@ -327,11 +327,10 @@ static enum mp_status begin_range(struct layer_open *open, const struct nvtx_eve
 {
     struct layer_range range = {.sequence = ++open->sequence, .domain = domain, .home = LAYER_NONE};
     bool started = event->kind == MP_nvtx_kind_start;
-    bool resolved;
     uint32_t index;
 
     MP_TRY(reach_thread(open, event->thread, &range.thread));
-    resolved = !started && is_resolved(open, &open->threads[range.thread]);
+    bool resolved = !started && is_resolved(open, &open->threads[range.thread]);
     MP_TRY(reach_label(open, event, &range.label));
     MP_TRY(take_item(open, &index));
     open->ranges[index] = range;

@@ -218,10 +218,9 @@ enum mp_status layer_positions_build(struct layer_positions *positions, struct m
     struct pass pass = {.range = range, .found = found, .names = names};
     const struct reading reading = {
         .trace = trace, .what = "the kernels", .context = &pass, READING_TABLES(tables)};
-    enum mp_status status;
 
     *positions = (struct layer_positions){.count = 0};
-    status = reading_run(&reading, error);
+    enum mp_status status = reading_run(&reading, error);
     if (!status) {
         status = positions_build(&pass, positions);
         if (status)

@@ -222,10 +222,9 @@ static enum mp_status layers_print_table(const struct report_out *out,
     const struct report_layout layout = layers_layout(out, report);
     struct texts texts = {.layer = {.data = NULL}};
     struct report_table table;
-    enum mp_status status;
 
     report_open(&table, out, &layout);
-    status = each_layer(&table, out, report, &texts, report_survey);
+    enum mp_status status = each_layer(&table, out, report, &texts, report_survey);
     if (!status) {
         report_header(&table);
         status = each_layer(&table, out, report, &texts, report_put);

@@ -33,14 +33,13 @@ size_t layer_fold_numbers(const char *name, char *folded, size_t size)
     size_t length = strlen(name);
     size_t bracket = open_bracket(name, length);
     size_t kept = bracket;
-    int written;
 
     while (kept && isdigit((unsigned char)name[kept - 1]))
         kept--;
     if (kept > INT32_MAX)
         kept = INT32_MAX;
-    written = snprintf(folded, size, "%.*s%s%s", (int)kept, name, kept < bracket ? "*" : "",
-                       bracket < length ? "[*]" : "");
+    int written = snprintf(folded, size, "%.*s%s%s", (int)kept, name, kept < bracket ? "*" : "",
+                           bracket < length ? "[*]" : "");
     return written < 0 ? 0 : (size_t)written < size ? (size_t)written : size - 1;
 }
 
@@ -109,11 +108,10 @@ enum mp_status layer_tree_label(struct layer_tree *tree, const char *domain, con
     if (tree->merge_numbers) {
         size_t size = strlen(name) + sizeof "*[*]";
         char *folded = malloc(size);
-        size_t length;
 
         if (!folded)
             return MP_ERR_MEMORY;
-        length = layer_fold_numbers(name, folded, size);
+        size_t length = layer_fold_numbers(name, folded, size);
         text = mp_intern_add(tree->names, folded, length);
         free(folded);
         if (!text)

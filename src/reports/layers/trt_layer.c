@@ -69,14 +69,12 @@ static void read_dimensions(struct json_reader *reader, char *text, size_t size)
         return;
     }
     while (json_read_element(reader)) {
-        size_t length;
-
         if (json_read_next(reader) != JSON_READ_NUMBER) {
             json_read_skip(reader);
             continue;
         }
         json_read_text(reader, number, sizeof number);
-        length = strlen(number) + (used != 0);
+        size_t length = strlen(number) + (used != 0);
         if (used + length >= size)
             continue;
         snprintf(text + used, size - used, "%s%s", used ? "x" : "", number);
@@ -173,7 +171,6 @@ bool trt_layer_read(const char *text, struct trt_layer *layer)
     struct members members = {.parameter_type = ""};
     struct json_reader reader;
     char key[KEY_BYTES];
-    const char *precision;
 
     *layer = (struct trt_layer){.name = ""};
     json_read_begin(&reader, text, strlen(text));
@@ -187,7 +184,7 @@ bool trt_layer_read(const char *text, struct trt_layer *layer)
         snprintf(layer->type, sizeof layer->type, "%s", members.parameter_type);
     if (!*layer->tactic)
         snprintf(layer->tactic, sizeof layer->tactic, "%s", members.tactic_value);
-    precision = precision_of(members.output.format);
+    const char *precision = precision_of(members.output.format);
     if (!*precision)
         precision = precision_of(members.input.format);
     snprintf(layer->precision, sizeof layer->precision, "%s", precision);

@@ -111,13 +111,11 @@ static enum mp_status place_of(struct layers_pass *pass, uint32_t launch, uint32
 /* Launches whose calls are not in the trace are told apart by their correlation ids. */
 static enum mp_status number_launch(struct layers_pass *pass, struct activity *activity)
 {
-    uint32_t number;
-
     if (activity->call < pass->calls.count) {
         activity->launch = (uint32_t)activity->call;
         return MP_OK;
     }
-    number = mp_map_get(&pass->lost_launches, activity->correlation);
+    uint32_t number = mp_map_get(&pass->lost_launches, activity->correlation);
     if (number == MP_MAP_ABSENT) {
         number = pass->lost_launches.count;
         if (pass->calls.count + number >= LAYER_NONE - 1)
@@ -194,11 +192,10 @@ static enum mp_status pass_lane(struct layers_pass *pass, const struct activity 
 {
     uint64_t end = activity->start + activity->duration;
     enum mp_status status = dense_reach(&pass->lanes, activity->stream);
-    struct layer_lane *lane;
 
     if (status)
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    lane = dense_at(&pass->lanes, activity->stream);
+    struct layer_lane *lane = dense_at(&pass->lanes, activity->stream);
     if (lane->end)
         add_gaps(pass, lane, activity);
     if (end < lane->end)
@@ -213,11 +210,10 @@ static enum mp_status pass_lane(struct layers_pass *pass, const struct activity 
 static void add_launch(struct layers_pass *pass, const struct activity *activity)
 {
     uint32_t node = pass->tree.instances[activity->instance].node;
-    struct nvtx_call *call;
 
     if (activity->call == pass->calls.count)
         return;
-    call = nvtx_calls_at(&pass->calls, activity->call);
+    struct nvtx_call *call = nvtx_calls_at(&pass->calls, activity->call);
     if (call->launched || (pass->tree.iteration && !pass->tree.nodes[node].inside))
         return;
     call->launched = true;
@@ -422,12 +418,11 @@ enum mp_status layers_read_work(struct layers_pass *pass, struct mp_error *error
     struct quality *quality = &pass->result->quality;
     struct merge *merge;
     struct merge_row row;
-    enum mp_status status;
 
     dense_init(&pass->lanes, sizeof(struct layer_lane),
                definitions_limit(pass->result->profile->trace));
     MP_TRY(open_merge(pass, &merge, error));
-    status = reach_nodes(pass);
+    enum mp_status status = reach_nodes(pass);
     while (!status && (status = merge_next(merge, &row)) == MP_OK)
         status = work_take_row(pass, &row);
     quality->unknown_times += merge_unknown_times(merge);

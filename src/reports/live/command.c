@@ -131,16 +131,14 @@ static void await_end_of(struct view *view, pid_t pid)
 static bool is_gone(pid_t pid)
 {
     char path[32], text[512];
-    const char *state;
-    FILE *file;
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
+    FILE *file = fopen(path, "re");
     if (!file)
         return true;
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
-    state = strrchr(text, ')');
+    const char *state = strrchr(text, ')');
     return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
 }
 
@@ -202,10 +200,9 @@ static int cannot_read(const struct view *view, enum mp_status status)
 static int begin_anew(struct view *view)
 {
     const struct live_options options = {.iteration = view->values->iteration};
-    enum mp_status status;
 
     live_free(&view->live);
-    status = live_init(&view->live, view->trace, &options);
+    enum mp_status status = live_init(&view->live, view->trace, &options);
     if (status != MP_OK)
         return cannot_read(view, status);
     live_select(&view->live, view->cursor);
@@ -246,13 +243,11 @@ static int read_on(struct view *view, bool *leave)
 /* How many names there is room for in each of the two lists. */
 static size_t names_shown(const struct view *view)
 {
-    size_t lines;
-
     if (view->values->top)
         return (size_t)view->values->top;
     if (!view->screen)
         return 5;
-    lines = terminal_lines();
+    size_t lines = terminal_lines();
     return lines > LINES_AROUND + view->live.device_count
                ? (lines - LINES_AROUND - view->live.device_count) / 2 + 1
                : 1;
@@ -438,11 +433,10 @@ static int watch_process(struct view *view, const char *text)
 {
     char path[MP_CTL_ANSWER_BYTES];
     pid_t pid = ctl_parse_pid(set.command, text);
-    int code;
 
     if (!pid)
         return EXIT_USAGE;
-    code = ctl_ask(set.command, pid, "where", path);
+    int code = ctl_ask(set.command, pid, "where", path);
     if (code != EXIT_FINE)
         return code;
     await_end_of(view, pid);

@@ -206,11 +206,9 @@ static struct live_step *reach_step(struct live *live, uint64_t domain, uint64_t
 static void take_ended(struct live *live, const struct nvtx_open_range *ended, uint64_t thread,
                        uint64_t time)
 {
-    struct live_step *step;
-
     if (!ended->over || ended->cut || time < ended->begin || !is_iteration(live, ended, thread))
         return;
-    step = reach_step(live, ended->domain, ended->name);
+    struct live_step *step = reach_step(live, ended->domain, ended->name);
     if (!step)
         return;
     step->newest = time - ended->begin;
@@ -324,14 +322,13 @@ static void place(struct live *live, const struct live_waiting *work, const stru
 static bool settle(struct live *live, const struct live_waiting *work, bool now)
 {
     const struct live_call *call = &live->calls[work->correlation & (CALLS - 1)];
-    const struct live_history *history;
 
     if (call->correlation != work->correlation) {
         if (now)
             give_up(live, work);
         return now;
     }
-    history = find_history(live, call->thread);
+    const struct live_history *history = find_history(live, call->thread);
     if (!now && (!history || entry_at(history, history->count - 1)->time <= call->start))
         return false; /* what follows the call may change it */
     place(live, work, call, history);

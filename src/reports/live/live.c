@@ -70,19 +70,17 @@ static enum mp_status add_device_work(struct live *live, uint64_t stream, uint64
                                       uint64_t end)
 {
     const struct definition_stream *defined = dense_at(&live->definitions.streams, stream);
-    struct live_device *device;
-    struct live_stretch *last;
 
     if (!defined || !defined->defined)
         return MP_OK;
-    device = reach_device(live, defined->device);
+    struct live_device *device = reach_device(live, defined->device);
     if (!device)
         return MP_OK;
     if (!device->stretches)
         device->stretches = calloc(MAX_STRETCHES, sizeof *device->stretches);
     if (!device->stretches)
         return MP_ERR_MEMORY;
-    last = device->count ? &device->stretches[device->count - 1] : NULL;
+    struct live_stretch *last = device->count ? &device->stretches[device->count - 1] : NULL;
     if (last && begin >= last->begin && begin <= last->end) {
         last->end = mp_max(last->end, end);
         return MP_OK;

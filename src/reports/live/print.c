@@ -146,7 +146,6 @@ static void print_lengths(FILE *out, const char *title, uint64_t count, uint64_t
 static void print_iterations(FILE *out, const struct live *live)
 {
     const struct live_step *step = live_iteration(live);
-    const char *name;
 
     if (!step) {
         fputs(live->options.iteration ? "Iterations: none of that name has ended yet\n"
@@ -154,7 +153,7 @@ static void print_iterations(FILE *out, const struct live *live)
               out);
         return;
     }
-    name = definitions_text(&live->definitions, step->name);
+    const char *name = definitions_text(&live->definitions, step->name);
     fputs("Iterations \"", out);
     foreign_put_text(out, name ? name : "<unnamed>");
     fputs("\"\n", out);

@@ -126,12 +126,11 @@ enum mp_status allocations_build(struct mp_trace *trace, const struct allocation
     struct memory_events_options what = {.range = NULL};
     struct memory_events events = {.count = 0};
     struct capture_ranges ranges;
-    enum mp_status status;
 
     *allocations = (struct allocations){.row_count = 0};
     definitions_init(&allocations->definitions, trace);
     quality_init(&allocations->quality, trace);
-    status = ranges_open(&ranges, trace, options->range, &what.range, error);
+    enum mp_status status = ranges_open(&ranges, trace, options->range, &what.range, error);
     allocations->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = memory_events_load(&events, trace, &what, &allocations->definitions,

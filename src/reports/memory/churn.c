@@ -166,7 +166,6 @@ static enum mp_status load_iterations(struct pass *pass, struct mp_trace *trace,
                                       const struct nvtx_ranges *ranges, struct mp_error *error)
 {
     struct memory *memory = pass->memory;
-    size_t count;
 
     if (!ranges)
         MP_TRY(
@@ -175,7 +174,7 @@ static enum mp_status load_iterations(struct pass *pass, struct mp_trace *trace,
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     keep_in_range(&pass->ranges, pass->range);
     memory->iterations.unfinished = pass->ranges.unfinished;
-    count = pass->ranges.count;
+    size_t count = pass->ranges.count;
     if (!count)
         return no_such_range(pass, error);
     if (count >= MEMORY_NONE)
@@ -229,10 +228,9 @@ static enum mp_status find_iteration(struct pass *pass, const struct memory_even
                                      uint32_t *iteration)
 {
     uint64_t thread = pass->memory->events.sites[event->site].thread;
-    uint32_t top;
 
     MP_TRY(begin_ranges(pass, event->time));
-    top = mp_map_get(&pass->tops, thread);
+    uint32_t top = mp_map_get(&pass->tops, thread);
     if (top == MP_MAP_ABSENT) {
         pass->top = take_off(pass, pass->around_all, pass->top, event->time);
         *iteration = pass->top - 1;

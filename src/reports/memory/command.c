@@ -78,13 +78,13 @@ static enum mp_status print_one(const struct reporting *reporting, const struct 
                                 const struct memory *memory, struct mp_error *error)
 {
     uint64_t range = reporting->options.range;
-    enum mp_status status;
 
     if (!reporting->timeline) {
         print_memory(&reporting->out, trace, memory, range);
         return MP_OK;
     }
-    status = print_memory_timeline(&reporting->out, trace, memory, range, reporting->points);
+    enum mp_status status =
+        print_memory_timeline(&reporting->out, trace, memory, range, reporting->points);
     return mp_error_from(error, status, "cannot add up the allocations");
 }
 
@@ -110,10 +110,9 @@ static enum mp_status report_memory(void *context, struct mp_trace *trace, bool 
 {
     const struct reporting *reporting = context;
     struct memory memory;
-    enum mp_status status;
 
     MP_TRY(build(reporting, trace, &memory, error));
-    status = print_one(reporting, trace, &memory, error);
+    enum mp_status status = print_one(reporting, trace, &memory, error);
     *whole = quality_is_whole(&memory.quality);
     memory_free(&memory);
     return status;

@@ -110,13 +110,12 @@ static enum mp_status events_take_call(struct sweep *sweep, const struct merge_r
                         .duration = calls.duration[from->row],
                         .function = calls.function[from->row]};
     const struct nvtx_open_range *range = nvtx_open_innermost(&sweep->open, thread);
-    struct caller *caller;
     enum mp_status status = dense_reach(&sweep->callers, thread);
 
     if (status == MP_ERR_LIMIT || !call.correlation || thread >= MP_MAP_ABSENT)
         return MP_OK;
     MP_TRY(status);
-    caller = dense_at(&sweep->callers, thread);
+    struct caller *caller = dense_at(&sweep->callers, thread);
     if (caller->calls[0].correlation == call.correlation)
         return MP_OK; /* a driver call inside the runtime call that the program made */
     if ((int64_t)call.duration < 0)
@@ -210,14 +209,13 @@ static enum mp_status take_pool(struct sweep *sweep, const struct merge_row *fro
 {
     const struct mp_pool_columns pools = mp_pool_columns(from->columns);
     uint64_t operation = pools.operation[from->row];
-    struct memory_pool *pool;
     uint32_t index;
 
     if (sweep->options->range && !range_has_call(sweep->options->range, from->time))
         return MP_OK;
     MP_TRY(reach_pool(sweep->events, pools.pool[from->row], operation == MP_pool_operation_created,
                       &index));
-    pool = &sweep->events->pools[index];
+    struct memory_pool *pool = &sweep->events->pools[index];
     pool->device = pools.device[from->row];
     pool->type = pools.type[from->row];
     if (pool->type == 1 && operation != MP_pool_operation_destroyed) {
@@ -239,13 +237,12 @@ static enum mp_status take_pool_of(struct sweep *sweep, const struct merge_row *
                                    uint32_t *index)
 {
     const struct mp_memory_columns memory = mp_memory_columns(from->columns);
-    struct memory_pool *pool;
 
     *index = MEMORY_NO_POOL;
     if (!sweep->options->sites || !memory.pool_type[from->row])
         return MP_OK;
     MP_TRY(reach_pool(sweep->events, memory.pool[from->row], false, index));
-    pool = &sweep->events->pools[*index];
+    struct memory_pool *pool = &sweep->events->pools[*index];
     pool->device = memory.device[from->row];
     pool->type = memory.pool_type[from->row];
     if (pool->type != 1)
@@ -383,13 +380,12 @@ enum mp_status memory_events_load(struct memory_events *events, struct mp_trace 
                                   struct mp_error *error)
 {
     struct sweep sweep = {.events = events, .options = options};
-    enum mp_status status;
 
     *events = (struct memory_events){.count = 0};
     MP_TRY(load_head(events, trace, definitions, quality, error));
     dense_init(&sweep.callers, sizeof(struct caller), definitions_limit(trace));
     MP_TRY(open_merge(&sweep, trace, error));
-    status = run_sweep(&sweep);
+    enum mp_status status = run_sweep(&sweep);
     quality->unknown_times += merge_unknown_times(sweep.merge);
     merge_add_damage(sweep.merge, &quality->damage);
     merge_close(sweep.merge);
@@ -433,13 +429,11 @@ static void set_alive(struct memory_replay *replay, size_t event, bool alive)
 enum mp_status memory_replay_next(struct memory_replay *replay, struct memory_change *change)
 {
     const struct memory_events *events = replay->events;
-    const struct memory_event *event;
-    uint32_t before;
 
     if (replay->next == events->count)
         return MP_END;
-    event = &events->items[replay->next];
-    before = mp_map_get(&replay->known, event->address);
+    const struct memory_event *event = &events->items[replay->next];
+    uint32_t before = mp_map_get(&replay->known, event->address);
     *change = (struct memory_change){event, (uint32_t)replay->next++, NULL, MEMORY_NONE};
     if (before != MP_MAP_ABSENT) {
         change->ended = &events->items[before];

@@ -29,7 +29,6 @@ static enum mp_status take_kept(struct memory *memory, const struct memory_event
     const struct key key = {event->bytes, site->function, site->domain, site->range,
                             site->in_range};
     uint32_t id = mp_intern_add(keys, &key, sizeof key);
-    struct memory_kept *kept;
 
     if (!id)
         return MP_ERR_MEMORY;
@@ -38,7 +37,7 @@ static enum mp_status take_kept(struct memory *memory, const struct memory_event
         memory->kept[memory->kept_groups++] =
             (struct memory_kept){.source = memory_source_of(memory, site), .size = event->bytes};
     }
-    kept = &memory->kept[id - 1];
+    struct memory_kept *kept = &memory->kept[id - 1];
     kept->count++;
     kept->bytes += event->bytes;
     memory->kept_count++;
@@ -82,14 +81,12 @@ static enum mp_status memory_add_kept(struct memory *memory, const struct memory
 
 static enum mp_status reach_device(struct memory *memory, uint64_t ordinal, size_t *capacity)
 {
-    struct memory_device *device;
-
     for (size_t i = 0; i < memory->device_count; i++) {
         if (memory->devices[i].device == ordinal)
             return MP_OK;
     }
     MP_TRY(MP_RESERVE(memory->devices, memory->device_count, *capacity));
-    device = &memory->devices[memory->device_count++];
+    struct memory_device *device = &memory->devices[memory->device_count++];
     *device = (struct memory_device){.device = ordinal,
                                      .name = definitions_device(&memory->definitions, ordinal),
                                      .peak_event = MEMORY_NONE};
@@ -347,9 +344,8 @@ static enum mp_status replay_all(struct memory *memory, struct counting *countin
     struct allocations_counting kinds;
     struct memory_replay replay;
     struct memory_change change;
-    enum mp_status status;
-
-    status = allocations_counting_begin(&kinds, &memory->events, &memory->definitions);
+    enum mp_status status =
+        allocations_counting_begin(&kinds, &memory->events, &memory->definitions);
     memory->kinds = kinds.rows;
     memory->kind_count = kinds.row_count;
     if (!status)
@@ -389,13 +385,12 @@ enum mp_status memory_build(struct mp_trace *trace, const struct memory_options 
 {
     struct memory_events_options what = {.sites = true};
     struct capture_ranges ranges;
-    enum mp_status status;
 
     *memory = (struct memory){.iteration = options->iteration, .by_way = options->ranges != NULL};
     definitions_init(&memory->definitions, trace);
     quality_init(&memory->quality, trace);
     memory->quality.only = options->range;
-    status = ranges_open(&ranges, trace, options->range, &what.range, error);
+    enum mp_status status = ranges_open(&ranges, trace, options->range, &what.range, error);
     memory->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = memory_events_load(&memory->events, trace, &what, &memory->definitions,

@@ -289,7 +289,6 @@ enum mp_status print_memory_timeline(const struct report_out *out, const struct 
     struct memory_table points = memory_points_table(memory, steps != 0);
     struct timeline line = {.memory = memory};
     struct json_writer json;
-    enum mp_status status;
 
     points.layout.of = &points;
     if (out->format == REPORT_JSON) {
@@ -299,7 +298,7 @@ enum mp_status print_memory_timeline(const struct report_out *out, const struct 
         print_head(out, trace, &memory->quality, range, memory->capture_ranges);
         report_open(&line.table, out, &points.layout);
     }
-    status = all_points(&line, out, trace, steps);
+    enum mp_status status = all_points(&line, out, trace, steps);
     report_end(&line.table);
     return status;
 }

@@ -179,14 +179,13 @@ enum mp_status memory_each_step(const struct memory *memory, uint64_t count,
                           .count = count};
     struct memory_replay replay;
     struct memory_change change;
-    enum mp_status status;
 
     if (!events->count || !count)
         return MP_OK;
     steps.first = events->items[0].time;
     steps.span = events->items[events->count - 1].time - steps.first;
     MP_TRY(begin_walk(&steps.walk));
-    status = memory_replay_begin(&replay, events);
+    enum mp_status status = memory_replay_begin(&replay, events);
     while (!status && (status = memory_replay_next(&replay, &change)) == MP_OK)
         take_change(&steps, &change);
     while (status == MP_END && steps.next < count)

@@ -111,10 +111,9 @@ static enum mp_status print_trace(void *context, struct mp_trace *trace, bool *w
 {
     const struct reporting *reporting = context;
     struct metrics_result result;
-    enum mp_status status;
 
     MP_TRY(metrics_build(trace, &reporting->options, &result, error));
-    status = print_result(&reporting->out, trace, &result);
+    enum mp_status status = print_result(&reporting->out, trace, &result);
     *whole = quality_is_whole(&result.quality);
     metrics_free(&result);
     return mp_error_from(error, status, "cannot print the metrics");
@@ -130,7 +129,6 @@ static int report_metrics(struct metrics_values *values, int count, char **paths
                     .each = values->each},
     };
     struct mp_error error;
-    int code;
 
     if (!report_out_open(set.command, &values->report, &reporting.out))
         return EXIT_USAGE;
@@ -138,7 +136,7 @@ static int report_metrics(struct metrics_values *values, int count, char **paths
         complain(set.command, "%s", error.text);
         return EXIT_USAGE;
     }
-    code = each_trace(set.command, &reporting.out, count, paths, print_trace, &reporting);
+    int code = each_trace(set.command, &reporting.out, count, paths, print_trace, &reporting);
     kernel_filter_free(&filter);
     return code;
 }
@@ -157,14 +155,13 @@ static int query(struct metrics_values *values)
         .library = values->library,
     };
     struct mp_error error;
-    enum mp_status status;
     int code = EXIT_FINE;
 
     if (!report_out_open(set.command, &values->report, &out))
         return EXIT_USAGE;
     if (!report_streams_open(set.command, &out, false))
         return EXIT_UNREADABLE;
-    status = query_print(&out, &query, &error);
+    enum mp_status status = query_print(&out, &query, &error);
     if (status != MP_OK) {
         complain(set.command, "%s", error.text);
         code = status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;

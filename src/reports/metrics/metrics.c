@@ -133,14 +133,13 @@ static enum mp_status find_kernel(struct pass *pass, const struct value_row *row
 {
     enum mp_status status = dense_reach(&pass->kernels, row->kernel);
     uint64_t id = row->kernel;
-    struct kernel_state *kernel;
 
     if (status == MP_ERR_LIMIT) {
         id = 0;
         status = dense_reach(&pass->kernels, id);
     }
     MP_TRY(status);
-    kernel = *found = dense_at(&pass->kernels, id);
+    struct kernel_state *kernel = *found = dense_at(&pass->kernels, id);
     if (!kernel->name)
         name_kernel(pass, id, kernel);
     if (kernel->invocations && kernel->time == row->time && kernel->correlation == row->correlation)
@@ -229,7 +228,6 @@ static void add_value(struct metrics_row *row, double value)
 static enum mp_status take_value(struct pass *pass, const struct value_row *value)
 {
     uint32_t place = mp_map_get(&pass->metrics, value->metric);
-    const struct metrics_metric *metric;
     struct kernel_state *kernel;
     struct metrics_row *row;
 
@@ -239,7 +237,7 @@ static enum mp_status take_value(struct pass *pass, const struct value_row *valu
         pass->result->quality.undefined++;
         return MP_OK;
     }
-    metric = &pass->result->metrics[place];
+    const struct metrics_metric *metric = &pass->result->metrics[place];
     MP_TRY(find_kernel(pass, value, &kernel));
     if (!definitions_text(&pass->result->definitions, value->kernel))
         pass->result->quality.undefined++;
@@ -346,7 +344,6 @@ enum mp_status metrics_build(struct mp_trace *trace, const struct metrics_option
 {
     struct pass pass = {.options = options, .result = result};
     struct capture_ranges ranges;
-    enum mp_status status;
 
     *result = (struct metrics_result){.each = options->each, .range = options->range};
     definitions_init(&result->definitions, trace);
@@ -354,7 +351,7 @@ enum mp_status metrics_build(struct mp_trace *trace, const struct metrics_option
     result->quality.only = options->range;
     dense_init(&pass.kernels, sizeof(struct kernel_state), definitions_limit(trace));
 
-    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
+    enum mp_status status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     result->range_count = ranges_count(&ranges);
     if (!status)
         status = metrics_run_pass(&pass, trace, false, error);

@@ -220,15 +220,15 @@ static enum mp_status fill_ranges(struct pass *pass, uint32_t *list)
     struct nvtx_result *result = pass->result;
     uint64_t *nodes;
     size_t used = 0;
-    enum mp_status status;
 
     MP_TRY(hand_outwards(pass, list, NULL));
     if (!pass->kinds.count)
         return MP_OK;
     nodes = calloc(pass->kinds.count, sizeof *nodes);
     result->captured = calloc(pass->kinds.count, sizeof *result->captured);
-    status = nodes && result->captured ? nvtx_sums_init(&pass->kind_sums, pass->kinds.count)
-                                       : MP_ERR_MEMORY;
+    enum mp_status status = nodes && result->captured
+                                ? nvtx_sums_init(&pass->kind_sums, pass->kinds.count)
+                                : MP_ERR_MEMORY;
     if (!status)
         status = hand_outwards(pass, list, nodes);
     if (!status) {
@@ -249,7 +249,6 @@ static enum mp_status captured_build(struct pass *pass, struct mp_error *error)
 {
     const struct profile *profile = pass->result->profile;
     uint32_t *list;
-    enum mp_status status;
 
     if (!profile_has_rows(profile, MP_TABLE_captured))
         return MP_OK;
@@ -260,9 +259,9 @@ static enum mp_status captured_build(struct pass *pass, struct mp_error *error)
     pass->place_of_node = calloc(pass->captured.count, sizeof *pass->place_of_node);
     pass->nodes = calloc(pass->captured.count, sizeof *pass->nodes);
     list = calloc(CAPTURED_MAX_DEPTH, sizeof *list);
-    status = pass->place_of_node && pass->nodes && list
-                 ? nvtx_sums_init(&pass->place_sums, pass->captured.count)
-                 : MP_ERR_MEMORY;
+    enum mp_status status = pass->place_of_node && pass->nodes && list
+                                ? nvtx_sums_init(&pass->place_sums, pass->captured.count)
+                                : MP_ERR_MEMORY;
     if (status) {
         free(list);
         return mp_error_set(error, status, "out of memory");
@@ -282,14 +281,13 @@ enum mp_status nvtx_captured_build(struct nvtx_result *result, const struct nvtx
                                    const struct capture_range *range, struct mp_error *error)
 {
     struct pass pass = {.options = options, .range = range, .result = result};
-    enum mp_status status;
 
     pass.names = (struct source_names){.names = &result->names,
                                        .definitions = &result->profile->definitions,
                                        .quality = &result->quality,
                                        .style = options->style};
     source_names_init(&pass.names, result->profile->trace);
-    status = captured_build(&pass, error);
+    enum mp_status status = captured_build(&pass, error);
     captured_free(&pass.captured);
     mp_intern_free(&pass.places);
     mp_intern_free(&pass.kinds);

@@ -51,10 +51,9 @@ static enum mp_status report_nvtx(void *context, struct mp_trace *trace, bool *w
                                          .all_calls = values->all_calls};
     struct nvtx_result result;
     struct profile profile;
-    enum mp_status status;
 
     MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
-    status = nvtx_result_build(&profile, &options, &result, error);
+    enum mp_status status = nvtx_result_build(&profile, &options, &result, error);
     if (!status) {
         print_nvtx(&values->report.out, trace, &result, options.range);
         *whole = quality_is_whole(&result.quality);

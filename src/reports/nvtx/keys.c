@@ -8,12 +8,10 @@
 
 int nvtx_key_compare(struct nvtx_key left, struct nvtx_key right)
 {
-    int domains;
-
     if (left.thread != right.thread)
         return left.thread < right.thread ? -1 : 1;
     if (!left.domain != !right.domain)
         return left.domain ? -1 : 1;
-    domains = left.domain ? strcmp(left.domain, right.domain) : 0;
+    int domains = left.domain ? strcmp(left.domain, right.domain) : 0;
     return domains ? domains : strcmp(left.name, right.name);
 }

@@ -112,7 +112,6 @@ static enum mp_status result_take_work(void *context, const struct mp_batch *bat
     for (uint32_t row = 0; row < batch->rows; row++) {
         size_t call = correlations[row] ? nvtx_calls_position(&pass->calls, correlations[row])
                                         : pass->calls.count;
-        struct tally tally;
         uint32_t name;
 
         if (call == pass->calls.count ||
@@ -120,7 +119,7 @@ static enum mp_status result_take_work(void *context, const struct mp_batch *bat
             continue;
         MP_TRY(source_names_find(&pass->names, index,
                                  activity_value(batch->columns, source->id, row), &name));
-        tally = tally_of(durations[row], activity_calls(source, batch->columns, row));
+        struct tally tally = tally_of(durations[row], activity_calls(source, batch->columns, row));
         MP_TRY(add_work(pass, call, name, &tally));
     }
     return MP_OK;
@@ -280,11 +279,9 @@ static enum mp_status fill_ranges(struct pass *pass)
 
 static enum mp_status read_calls_and_work(struct pass *pass, struct mp_error *error)
 {
-    enum mp_status status;
-
     pass->result->no_calls = true;
     MP_TRY(read_group(pass, SUMMARY_API, error));
-    status = nvtx_calls_sort(&pass->calls);
+    enum mp_status status = nvtx_calls_sort(&pass->calls);
     MP_TRY(mp_error_from(error, status, "cannot sort the calls"));
     if (!pass->calls.count)
         return MP_OK;
@@ -333,7 +330,6 @@ enum mp_status nvtx_result_build(struct profile *profile, const struct nvtx_opti
                                  struct nvtx_result *result, struct mp_error *error)
 {
     struct pass pass = {.options = options, .result = result};
-    enum mp_status status;
 
     *result = (struct nvtx_result){.profile = profile, .quality = profile->quality};
     result->quality.only = options->range;
@@ -342,7 +338,7 @@ enum mp_status nvtx_result_build(struct profile *profile, const struct nvtx_opti
                                        .quality = &result->quality,
                                        .style = options->style};
     source_names_init(&pass.names, profile->trace);
-    status = ranges_choose(&profile->ranges, options->range, &pass.range, error);
+    enum mp_status status = ranges_choose(&profile->ranges, options->range, &pass.range, error);
     if (!status)
         status = result_build(&pass, error);
     if (!status)

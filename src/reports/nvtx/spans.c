@@ -50,11 +50,11 @@ static enum mp_status intern_text(struct pass *pass, uint64_t string, const char
 
 static enum mp_status add_label(struct pass *pass, uint64_t domain, uint64_t name, uint32_t *label)
 {
-    uint64_t domain_text, name_text, key;
+    uint64_t domain_text, name_text;
 
     MP_TRY(intern_text(pass, domain, NULL, "[unnamed domain]", &domain_text));
     MP_TRY(intern_text(pass, name, "<unnamed>", "[unnamed range]", &name_text));
-    key = domain_text << 32 | name_text;
+    uint64_t key = domain_text << 32 | name_text;
     *label = mp_map_get(&pass->label_texts, key);
     if (*label != MP_MAP_ABSENT)
         return MP_OK;
@@ -68,14 +68,12 @@ static enum mp_status add_label(struct pass *pass, uint64_t domain, uint64_t nam
 static enum mp_status reach_label(struct pass *pass, uint64_t domain, uint64_t name,
                                   uint32_t *label)
 {
-    uint64_t key;
-
     /* An id that no file can justify counts as undefined. */
     if (domain > UINT32_MAX)
         domain = UINT32_MAX;
     if (name > UINT32_MAX)
         name = UINT32_MAX;
-    key = domain << 32 | name;
+    uint64_t key = domain << 32 | name;
     *label = mp_map_get(&pass->labels, key);
     if (*label != MP_MAP_ABSENT)
         return MP_OK;
@@ -99,11 +97,10 @@ static enum mp_status reach_kind(struct pass *pass, const struct nvtx_event *eve
 {
     struct nvtx_spans *spans = pass->spans;
     uint32_t thread, label;
-    uint64_t key;
 
     MP_TRY(reach_thread(spans, event->thread, &thread));
     MP_TRY(reach_label(pass, event->domain, event->name, &label));
-    key = (uint64_t)thread << 32 | label;
+    uint64_t key = (uint64_t)thread << 32 | label;
     *kind = mp_map_get(&pass->kinds, key);
     if (*kind != MP_MAP_ABSENT)
         return MP_OK;
@@ -218,11 +215,10 @@ static void finish_instances(struct pass *pass, uint64_t last)
 
     for (size_t i = 0; i < pass->count; i++) {
         struct nvtx_instance *instance = &pass->instances[i];
-        struct tally tally;
 
         if (!finish_instance(pass, instance, last))
             continue;
-        tally = tally_of(instance->end - instance->begin, 1);
+        struct tally tally = tally_of(instance->end - instance->begin, 1);
         tally_merge(&pass->spans->kinds[instance->kind].instances, &tally);
         pass->instances[kept++] = *instance;
     }
@@ -233,13 +229,12 @@ static enum mp_status spans_build(struct pass *pass, struct mp_error *error)
 {
     const struct capture_range *range = pass->reading->range;
     uint64_t last = pass->profile->last_time;
-    enum mp_status status;
 
     MP_TRY(spans_run_pass(pass, error));
     if (range && range->end_time < last)
         last = range->end_time;
     finish_instances(pass, last);
-    status = nvtx_lanes_build(pass->spans, pass->instances, pass->count);
+    enum mp_status status = nvtx_lanes_build(pass->spans, pass->instances, pass->count);
     return mp_error_from(error, status, "cannot order the NVTX ranges");
 }
 
@@ -247,13 +242,12 @@ enum mp_status nvtx_spans_load(struct nvtx_spans *spans, const struct profile *p
                                const struct nvtx_reading *reading, struct mp_error *error)
 {
     struct pass pass = {.spans = spans, .profile = profile, .reading = reading};
-    enum mp_status status;
 
     *spans = (struct nvtx_spans){.span_count = 0};
     if (!profile_has_rows(profile, MP_TABLE_nvtx))
         return MP_OK;
     pass.quality = reading->quality ? reading->quality : &pass.unasked;
-    status = spans_build(&pass, error);
+    enum mp_status status = spans_build(&pass, error);
     free(pass.instances);
     free(pass.label_names);
     nvtx_match_free(&pass.match);

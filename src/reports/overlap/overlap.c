@@ -149,11 +149,9 @@ static enum mp_status add_streams(struct overlap_pass *pass, const uint32_t *pla
     }
     MP_TRY(reserve_streams(pass->overlap));
     for (size_t id = 0; id < pass->lane_slots.count; id++) {
-        struct overlap_device *device;
-
         if (!slot_of(pass, id))
             continue;
-        device = &devices[places[slot_of(pass, id) - 1]];
+        struct overlap_device *device = &devices[places[slot_of(pass, id) - 1]];
         device->streams[device->stream_count++] = describe_stream(pass, id);
     }
     for (size_t i = 0; i < pass->overlap->device_count; i++)
@@ -180,11 +178,11 @@ static void mark_used(struct overlap_pass *pass)
         const struct overlap_stream stream = describe_stream(pass, id);
         const struct overlap_known_stream key = {.context = stream.context,
                                                  .stream = stream.stream};
-        struct overlap_known_stream *found;
 
         if (!lane->calls || !stream.defined || !pass->known_count)
             continue;
-        found = bsearch(&key, pass->known, pass->known_count, sizeof *pass->known, compare_known);
+        struct overlap_known_stream *found =
+            bsearch(&key, pass->known, pass->known_count, sizeof *pass->known, compare_known);
         if (found)
             found->used = true;
     }
@@ -245,7 +243,6 @@ static void add_device(struct overlap_pass *pass, uint32_t slot)
 {
     struct overlap *overlap = pass->overlap;
     struct overlap_device *device = &overlap->devices[overlap->device_count++];
-    const struct definition_device *defined;
 
     *device = (struct overlap_device){
         .device = pass->slots.devices[slot],
@@ -253,7 +250,8 @@ static void add_device(struct overlap_pass *pass, uint32_t slot)
         .busy = overlap_time(&pass->sweeps[slot].times, 0, 0, 0),
     };
     device->idle = overlap->window - device->busy;
-    defined = dense_at(&overlap->definitions.devices, device->device);
+    const struct definition_device *defined =
+        dense_at(&overlap->definitions.devices, device->device);
     if (defined && defined->defined)
         device->name = definitions_text(&overlap->definitions, defined->name);
 }
@@ -380,13 +378,12 @@ static enum mp_status kind_of_kernel(struct overlap_pass *pass, uint64_t shape,
                                      enum overlap_activity *activity)
 {
     enum mp_status status = dense_reach(&pass->shapes, shape);
-    uint8_t *known;
 
     *activity = OVERLAP_KERNEL;
     if (status == MP_ERR_LIMIT)
         return MP_OK;
     MP_TRY(status);
-    known = dense_at(&pass->shapes, shape);
+    uint8_t *known = dense_at(&pass->shapes, shape);
     if (!*known) {
         const char *name = definitions_kernel(&pass->overlap->definitions, shape, NAMES_READABLE);
         *known =
@@ -423,7 +420,6 @@ static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uin
         dense_at(&pass->overlap->definitions.streams, *stream);
     uint64_t device = defined && defined->defined ? defined->device : UINT64_MAX;
     enum mp_status status = dense_reach(&pass->lanes, *stream);
-    uint32_t *known;
 
     if (status == MP_ERR_LIMIT || *stream >= UINT32_MAX) {
         *stream = 0;
@@ -432,7 +428,7 @@ static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uin
     }
     MP_TRY(status);
     MP_TRY(dense_reach(&pass->lane_slots, *stream));
-    known = dense_at(&pass->lane_slots, *stream);
+    uint32_t *known = dense_at(&pass->lane_slots, *stream);
     if (!*known)
         *known = summary_slot(&pass->slots, device) + 1;
     *slot = *known - 1;
@@ -454,11 +450,10 @@ static struct overlap_window *window_of(struct overlap_pass *pass, uint64_t corr
 {
     const struct dense *items = &pass->ranges.items;
     const struct capture_range *range = pass->window ? dense_at(items, pass->window - 1) : NULL;
-    size_t at;
 
     if (range && range_has_work(range, correlation, start))
         return &pass->windows[pass->window];
-    at = ranges_begun(&pass->ranges, start) + 1;
+    size_t at = ranges_begun(&pass->ranges, start) + 1;
     if (at >= pass->window_count)
         at = pass->window_count - 1;
     for (size_t i = 0; i <= RANGES_BEHIND && i < at; i++) {
@@ -576,8 +571,6 @@ static void overlap_end(struct overlap_pass *pass)
 static enum mp_status overlap_run(struct overlap_pass *pass, const struct overlap_options *options,
                                   struct mp_error *error)
 {
-    enum mp_status status;
-
     MP_TRY(ranges_open(&pass->ranges, pass->trace, options->range, &pass->range, error));
     pass->overlap->capture_ranges = ranges_count(&pass->ranges);
     pass->window_count = pass->overlap->capture_ranges + 1;
@@ -586,7 +579,7 @@ static enum mp_status overlap_run(struct overlap_pass *pass, const struct overla
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     MP_TRY(load_definitions(pass, error));
     MP_TRY(take_rows(pass, error));
-    status = overlap_finish(pass);
+    enum mp_status status = overlap_finish(pass);
     return status ? mp_error_set(error, status, "out of memory") : MP_OK;
 }
 
@@ -594,11 +587,10 @@ enum mp_status overlap_build(struct mp_trace *trace, const struct overlap_option
                              struct overlap *overlap, struct mp_error *error)
 {
     struct overlap_pass pass = {.overlap = overlap, .trace = trace};
-    enum mp_status status;
 
     overlap_begin(&pass);
     overlap->quality.only = options->range;
-    status = overlap_run(&pass, options, error);
+    enum mp_status status = overlap_run(&pass, options, error);
     overlap_end(&pass);
     if (status)
         overlap_free(overlap);

@@ -115,10 +115,8 @@ static void end_lane(struct overlap_sweep *sweep, struct overlap_lane *lanes, ui
 static void go_to(struct overlap_sweep *sweep, struct overlap_lane *lanes, uint64_t time)
 {
     while (sweep->count && sweep->heap[0].end <= time) {
-        struct overlap_running ended;
-
         sweep_advance(sweep, lanes, sweep->heap[0].end);
-        ended = sweep_pop(sweep);
+        struct overlap_running ended = sweep_pop(sweep);
         sweep->running[ended.activity]--;
         end_lane(sweep, lanes, ended.lane);
     }

@@ -214,7 +214,6 @@ enum mp_status ranks_find_launches(struct mp_trace *trace, struct ranks_part *pa
     const struct reading reading = {
         .trace = trace, .what = "the launches", .context = part, READING_TABLES(launch_tables)};
     struct moment *moments;
-    size_t count;
 
     if (!part->kernel_count || !needs_launches(part))
         return MP_OK;
@@ -222,7 +221,7 @@ enum mp_status ranks_find_launches(struct mp_trace *trace, struct ranks_part *pa
     moments = calloc(part->call_count + part->kernel_count, sizeof *moments);
     if (!moments)
         return mp_error_set(error, MP_ERR_MEMORY, "cannot read the launches: out of memory");
-    count = list_moments(part, moments);
+    size_t count = list_moments(part, moments);
     qsort(moments, count, sizeof *moments, compare_moments);
     claim_all(part, moments, count);
     free(moments);

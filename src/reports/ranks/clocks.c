@@ -114,14 +114,13 @@ static double error_at(const struct bounds *bounds, const struct ranks_clock *cl
 static void find_line(const struct bounds *bounds, struct ranks_clock *clock)
 {
     double last = 0, begin, end, low, high;
-    struct gap gap;
 
     for (size_t i = 0; i < bounds->count; i++)
         last = bounds->items[i].time > last ? bounds->items[i].time : last;
     clock->known = true;
     clock->instances = bounds->count;
     clock->drift = search_drift(bounds, measure_width, 0, -MAX_DRIFT, MAX_DRIFT);
-    gap = gap_at(bounds, clock->drift);
+    struct gap gap = gap_at(bounds, clock->drift);
     clock->offset = (gap.min + gap.max) / 2;
     clock->possible = gap.min <= gap.max;
     if (!clock->possible)

@@ -53,13 +53,12 @@ static enum mp_status follow_process(struct matched *matched, struct lateness *l
     const char *path = matched->traces.processes[process].path;
     struct mp_trace *trace = open_trace(set.command, path);
     struct mp_error error;
-    enum mp_status status;
 
     if (!trace) {
         matched_worsen(matched, EXIT_UNREADABLE);
         return MP_OK;
     }
-    status = lateness_add(lateness, trace, process, &error);
+    enum mp_status status = lateness_add(lateness, trace, process, &error);
     if (status != MP_OK && status != MP_ERR_MEMORY)
         matched_worsen(matched, fail_on_trace(set.command, path, &error));
     mp_trace_close(trace);

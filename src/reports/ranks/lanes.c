@@ -427,7 +427,6 @@ static void ranks_compact(struct ranks *ranks)
 enum mp_status ranks_shift(struct ranks *ranks, const struct trace_set *set)
 {
     struct lanes lanes = {0};
-    enum mp_status status;
 
     if (!ranks->op_count)
         return MP_OK;
@@ -435,7 +434,7 @@ enum mp_status ranks_shift(struct ranks *ranks, const struct trace_set *set)
     if (!lanes.lanes)
         return MP_ERR_MEMORY;
     qsort(ranks->ops, ranks->op_count, sizeof *ranks->ops, compare_calls);
-    status = shift_stage(ranks, set, &lanes);
+    enum mp_status status = shift_stage(ranks, set, &lanes);
     ranks_compact(ranks);
     lanes.replays = true;
     if (!status && ranks->op_count) {

@@ -92,7 +92,6 @@ static void find_cause(struct lateness_reason *why, const struct lateness_entry 
 {
     int64_t sums[LATENESS_CAUSES] = {0};
     uint32_t range = why->activity;
-    uint64_t share;
 
     why->activity = 0;
     for (size_t i = 0; i < count; i++)
@@ -103,7 +102,7 @@ static void find_cause(struct lateness_reason *why, const struct lateness_entry 
     }
     if (why->cause == LATENESS_NONE)
         return;
-    share = (uint64_t)sums[why->cause];
+    uint64_t share = (uint64_t)sums[why->cause];
     why->share = share < why->behind ? share : why->behind;
     why->activity = main_activity(entries, count, (enum lateness_cause)why->cause, range);
 }
@@ -151,11 +150,10 @@ static enum mp_status list_rows(struct lateness *lateness)
     for (size_t i = 0; i < lateness->ranks->instance_count; i++) {
         const struct ranks_instance *instance = &lateness->ranks->instances[i];
         const struct lateness_reason *why = &lateness->reasons[i];
-        const struct ranks_side *side;
 
         if (why->last == RANKS_NONE)
             continue;
-        side = &lateness->ranks->sides[instance->first_side + why->last];
+        const struct ranks_side *side = &lateness->ranks->sides[instance->first_side + why->last];
         MP_TRY(MP_RESERVE(lateness->rows, lateness->row_count, lateness->row_capacity));
         lateness->rows[lateness->row_count++] =
             (struct lateness_row){.communicator = instance->communicator,
@@ -363,7 +361,6 @@ static enum mp_status note_instance(struct asking *asking, const struct ranks_in
 {
     const struct ranks_side *sides = &asking->lateness->ranks->sides[instance->first_side];
     uint32_t a = sides[0].process, b = sides[1].process;
-    struct history *pair;
 
     if (instance->from == RANKS_NONE) {
         remember(&asking->collectives[instance->communicator], instance->begin);
@@ -371,7 +368,7 @@ static enum mp_status note_instance(struct asking *asking, const struct ranks_in
     }
     if (!history_of_pair(asking, a, b))
         MP_TRY(add_pair(asking, a, b));
-    pair = history_of_pair(asking, a, b);
+    struct history *pair = history_of_pair(asking, a, b);
     if (pair)
         remember(pair, instance->begin);
     return MP_OK;

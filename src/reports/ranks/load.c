@@ -193,12 +193,11 @@ bool matched_is_job(struct matched *matched, const char *command, int count, cha
 {
     const char *const *paths = (const char *const *)arguments;
     struct mp_error error;
-    enum mp_status status;
 
     *matched = (struct matched){.command = command, .code = EXIT_FINE};
     if (count != 1 || !trace_set_is_folder(arguments[0]))
         return false;
-    status = trace_set_open(paths, 1, &matched->traces, &error);
+    enum mp_status status = trace_set_open(paths, 1, &matched->traces, &error);
     if (status == MP_OK && matched->traces.count > 1)
         status = match_traces(matched, one_clock, true);
     if (status == MP_OK && matched->ranks.instance_count) {
@@ -225,14 +224,14 @@ static enum mp_status join_process(struct matched *matched, const struct deps_op
     const char *path = matched->traces.processes[process].path;
     struct mp_trace *trace = open_trace(matched->command, path);
     struct quality quality = {0};
-    enum mp_status status;
 
     if (!trace) {
         matched_worsen(matched, EXIT_UNREADABLE);
         return MP_OK;
     }
-    status = job_add(job, trace, (uint32_t)process, ranks_rank_of(&matched->traces, process),
-                     options, &quality, error);
+    enum mp_status status =
+        job_add(job, trace, (uint32_t)process, ranks_rank_of(&matched->traces, process), options,
+                &quality, error);
     quality_free(&quality);
     mp_trace_close(trace);
     if (status == MP_ERR_IO) {
@@ -288,10 +287,9 @@ static enum mp_status find_iterations(struct mp_trace *trace, const struct itera
     const struct deps_options options = {.fronts = false};
     struct iterations found;
     struct deps deps;
-    enum mp_status status;
 
     MP_TRY(deps_load(trace, &options, &deps, error));
-    status = iterations_find(&deps, trace, by, &found, error);
+    enum mp_status status = iterations_find(&deps, trace, by, &found, error);
     if (status == MP_OK) {
         status = iterations_windows(&deps, &found, windows);
         if (status != MP_OK)
@@ -307,12 +305,11 @@ enum mp_status matched_iterations(struct matched *matched, const struct job *job
                                   struct mp_error *error)
 {
     struct mp_trace *trace = matched_open_process(matched, job, 0);
-    enum mp_status status;
 
     *windows = (struct deps_windows){.items = NULL};
     if (!trace)
         return mp_error_set(error, MP_ERR_IO, "the first rank's trace cannot be read again");
-    status = find_iterations(trace, by, windows, error);
+    enum mp_status status = find_iterations(trace, by, windows, error);
     mp_trace_close(trace);
     if (status == MP_OK && job_place_windows(job, 0, windows) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "cannot analyse the job: out of memory");

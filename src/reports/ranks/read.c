@@ -89,12 +89,11 @@ static enum shape_kind look_at(const struct definitions *definitions, uint64_t i
 static enum mp_status kind_of(struct ranks_part *part, uint64_t shape, enum shape_kind *kind)
 {
     enum mp_status status = dense_reach(&part->shapes, shape);
-    enum shape_kind *known;
 
     *kind = SHAPE_OTHER;
     if (status != MP_OK)
         return status == MP_ERR_LIMIT ? MP_OK : status;
-    known = dense_at(&part->shapes, shape);
+    enum shape_kind *known = dense_at(&part->shapes, shape);
     if (*known == SHAPE_UNSEEN)
         *known = look_at(&part->definitions, shape);
     *kind = *known;
@@ -265,7 +264,6 @@ enum mp_status ranks_operations_load(struct mp_trace *trace, struct ranks_operat
                                      struct mp_error *error)
 {
     bool has;
-    enum mp_status status;
 
     *operations = NULL;
     MP_TRY(ranks_has_calls(trace, &has, error));
@@ -274,7 +272,7 @@ enum mp_status ranks_operations_load(struct mp_trace *trace, struct ranks_operat
     *operations = calloc(1, sizeof **operations);
     if (!*operations)
         return mp_error_set(error, MP_ERR_MEMORY, "cannot read NCCL's calls: out of memory");
-    status = load(*operations, trace, error);
+    enum mp_status status = load(*operations, trace, error);
     if (status != MP_OK) {
         ranks_operations_free(*operations);
         *operations = NULL;
@@ -298,11 +296,9 @@ void ranks_operations_free(struct ranks_operations *operations)
 static uint32_t first_of(const struct ranks_operations *operations, uint64_t correlation,
                          uint64_t graph, uint64_t graph_node)
 {
-    uint32_t node;
-
     if (!graph_node)
         return correlation ? mp_map_get(&operations->launches, correlation) : MP_MAP_ABSENT;
-    node = mp_map_get(&operations->nodes, ranks_node_key(graph, graph_node));
+    uint32_t node = mp_map_get(&operations->nodes, ranks_node_key(graph, graph_node));
     return node == MP_MAP_ABSENT
                ? MP_MAP_ABSENT
                : mp_map_get(&operations->carriers, operations->part.nodes[node].carrier);
@@ -311,13 +307,12 @@ static uint32_t first_of(const struct ranks_operations *operations, uint64_t cor
 size_t ranks_operations_find(const struct ranks_operations *operations, uint64_t correlation,
                              uint64_t graph, uint64_t graph_node, size_t *first)
 {
-    const struct ranks_call *calls;
     size_t end;
 
     *first = operations ? first_of(operations, correlation, graph, graph_node) : MP_MAP_ABSENT;
     if (*first == MP_MAP_ABSENT)
         return 0;
-    calls = operations->part.calls;
+    const struct ranks_call *calls = operations->part.calls;
     for (end = *first + 1;
          end < operations->part.call_count && belong_together(&calls[*first], &calls[end]);)
         end++;

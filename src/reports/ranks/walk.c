@@ -125,7 +125,6 @@ static enum mp_status add_call(struct walk *walk, const struct deps_step *step, 
 {
     const struct deps *deps = walk->deps;
     uint32_t call = DEPS_NONE;
-    enum lateness_cause cause;
 
     if (is_elsewhere(walk, step->lane))
         return add_elsewhere(walk, step);
@@ -133,8 +132,9 @@ static enum mp_status add_call(struct walk *walk, const struct deps_step *step, 
         call = deps_piece_before(deps, &deps->lanes[step->lane], before);
     if (call == DEPS_NONE)
         return add_time(walk, LATENESS_OTHER, 0, step->end - step->begin);
-    cause = step->part == DEPS_LAUNCH_LATENCY ? LATENESS_LAUNCH
-                                              : cause_of(deps, &deps->activities[call]);
+    enum lateness_cause cause = step->part == DEPS_LAUNCH_LATENCY
+                                    ? LATENESS_LAUNCH
+                                    : cause_of(deps, &deps->activities[call]);
     return add_time(walk, cause, deps->activities[call].name, step->end - step->begin);
 }
 
@@ -352,12 +352,11 @@ enum mp_status lateness_name_ranges(struct lateness *lateness, struct mp_trace *
     struct sweep sweep = {.lateness = lateness, .definitions = definitions, .moments = moments};
     const struct reading reading = {
         .trace = trace, .what = "the NVTX ranges", .context = &sweep, READING_TABLES(tables)};
-    enum mp_status status;
 
     if (!moments->count)
         return MP_OK;
     qsort(moments->items, moments->count, sizeof *moments->items, compare_moments);
-    status = find_first(&sweep);
+    enum mp_status status = find_first(&sweep);
     if (!status)
         status = reading_run(&reading, error);
     if (!status)

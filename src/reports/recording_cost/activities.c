@@ -36,13 +36,10 @@ static enum mp_status usual_launch(const struct deps *deps, double stack, double
     if (!times)
         return MP_ERR_MEMORY;
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
-        const struct deps_activity *call;
-        uint64_t less;
-
         if (!launches_kernel(&deps->activities[i]))
             continue;
-        call = &deps->activities[deps->activities[i].launch];
-        less = call->flags & DEPS_STACKED ? (uint64_t)stack : 0;
+        const struct deps_activity *call = &deps->activities[deps->activities[i].launch];
+        uint64_t less = call->flags & DEPS_STACKED ? (uint64_t)stack : 0;
         times[count++] = call->end > call->begin + less ? call->end - call->begin - less : 0;
     }
     *usual = count < MIN_LAUNCHES ? 0 : (double)statistics_of(times, count).p50;
@@ -52,7 +49,7 @@ static enum mp_status usual_launch(const struct deps *deps, double stack, double
 
 enum mp_status recording_cost_scale_host(const struct deps *deps, struct costs *costs)
 {
-    double usual, speed;
+    double usual;
     double *const on_host[] = {
         &costs->launch_in, &costs->launch_around, &costs->copy_in,  &costs->copy_around,
         &costs->call_in,   &costs->call_around,   &costs->graph_in, &costs->graph_around,
@@ -62,7 +59,7 @@ enum mp_status recording_cost_scale_host(const struct deps *deps, struct costs *
     MP_TRY(usual_launch(deps, costs->stack, &usual));
     if (usual <= 0)
         return MP_OK;
-    speed = usual / USUAL_LAUNCH_NS;
+    double speed = usual / USUAL_LAUNCH_NS;
     speed = speed < MIN_SPEED ? MIN_SPEED : speed > MAX_SPEED ? MAX_SPEED : speed;
     for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
         *on_host[i] *= speed;
@@ -157,11 +154,10 @@ static double before_next(const struct costs *costs, const struct deps_activity 
 static double in_work(const struct deps *deps, const struct deps_activity *work, double cost)
 {
     uint32_t on = deps_last_awaited(deps, work);
-    int64_t gap;
 
     if (on == DEPS_NONE || work->overlapped != DEPS_NONE || work->bound == DEPS_LAUNCH)
         return 0;
-    gap = deps_distance(work, deps->activities[on].end);
+    int64_t gap = deps_distance(work, deps->activities[on].end);
     return gap >= 0 && (double)gap < cost ? cost - (double)gap : 0;
 }
 

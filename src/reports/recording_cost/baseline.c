@@ -98,8 +98,6 @@ static void sum_up(struct baseline_side *side, const struct step *steps, size_t 
 
 static enum mp_status sum_up_steps(struct pass *pass, struct baseline *baseline)
 {
-    const struct step *steps;
-    const char *name;
     uint64_t *values;
     size_t count;
 
@@ -107,8 +105,8 @@ static enum mp_status sum_up_steps(struct pass *pass, struct baseline *baseline)
     if (!pass->count)
         return MP_OK;
     qsort(pass->steps, pass->count, sizeof *pass->steps, compare_names);
-    steps = choose(pass, &count);
-    name = definitions_text(&pass->profile->definitions, steps->name);
+    const struct step *steps = choose(pass, &count);
+    const char *name = definitions_text(&pass->profile->definitions, steps->name);
     baseline->name = strdup(name ? name : "");
     values = malloc(count * sizeof *values);
     if (values) {
@@ -134,12 +132,11 @@ enum mp_status baseline_build(const struct profile *profile, struct baseline *ba
         .context = &pass,
         READING_TABLES(tables),
     };
-    enum mp_status status;
 
     *baseline = (struct baseline){.asked = setting && *setting};
     if (!baseline->asked)
         return MP_OK;
-    status = reading_run(&reading, error);
+    enum mp_status status = reading_run(&reading, error);
     if (status == MP_OK && sum_up_steps(&pass, baseline) != MP_OK)
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     free(pass.steps);

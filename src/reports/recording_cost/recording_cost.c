@@ -159,7 +159,6 @@ enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study
                                 struct trace_study *trace_study, struct mp_error *error)
 {
     struct deps_options graph = options->graph;
-    enum mp_status status;
 
     *trace_study = (struct trace_study){.deps = {.count = 0}};
     graph.fronts = graph.fronts || !options->no_cost;
@@ -171,8 +170,9 @@ enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study
                             error));
     if (options->no_cost)
         return MP_OK;
-    status = recording_cost_find(&trace_study->deps, trace, &trace_study->study,
-                                 &trace_study->baseline, &trace_study->recording_cost);
+    enum mp_status status =
+        recording_cost_find(&trace_study->deps, trace, &trace_study->study, &trace_study->baseline,
+                            &trace_study->recording_cost);
     return mp_error_from(error, status, "cannot estimate what recording costs");
 }
 

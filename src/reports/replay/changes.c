@@ -223,12 +223,11 @@ static const char rank_prefix[] = "rank";
 /* What follows "rank1:", or NULL. */
 static const char *behind_rank(const char *text, uint32_t *rank)
 {
-    size_t digits;
     const char *number = text + sizeof rank_prefix - 1;
 
     if (!mp_text_starts_with(text, rank_prefix))
         return NULL;
-    digits = strspn(number, "0123456789");
+    size_t digits = strspn(number, "0123456789");
     if (!digits || number[digits] != ':')
         return NULL;
     *rank = (uint32_t)strtoul(number, NULL, 10);
@@ -251,10 +250,9 @@ static bool is_name_of(const struct deps *deps, const struct target *target, uin
                        const char **plain)
 {
     uint32_t rank = 0;
-    const char *behind;
 
     *plain = mp_intern_get(&deps->names, name, NULL);
-    behind = deps->ranks ? behind_rank(*plain, &rank) : NULL;
+    const char *behind = deps->ranks ? behind_rank(*plain, &rank) : NULL;
     if (behind)
         *plain = behind;
     return !target->one || (behind && rank == target->rank);

@@ -177,13 +177,12 @@ static enum mp_status try_names(struct replay *replay, const struct deps_windows
 
     MP_TRY(solve_all(replay, windows, &before));
     for (size_t i = 0; i < count; i++) {
-        enum mp_status status;
         uint64_t after;
 
         if (*found == max && candidates[i].gain < gains[max - 1].gain)
             break;
         by_name[candidates[i].name] = &half;
-        status = solve_all(replay, windows, &after);
+        enum mp_status status = solve_all(replay, windows, &after);
         by_name[candidates[i].name] = NULL;
         if (status)
             return status;
@@ -303,11 +302,10 @@ static void find_wakes(struct retiming *retiming)
 
     for (uint32_t i = 0; i < deps->host_count; i++) {
         const struct deps_activity *wait = &deps->activities[i];
-        uint64_t woken;
 
         if (wait->kind != DEPS_WAIT)
             continue;
-        woken = deps_wait_of(deps, wait)->woken;
+        uint64_t woken = deps_wait_of(deps, wait)->woken;
         if (wait->bound == DEPS_WOKEN)
             woken = replay_wake_moment(retiming->replay, i);
         else if (woken)
@@ -373,11 +371,10 @@ static void choose_last(struct deps *deps)
     }
     for (uint32_t i = 0; i < deps->count; i++) {
         struct deps_activity *activity = &deps->activities[i];
-        uint32_t best;
 
         if (activity->front == DEPS_NONE || activity->flags & DEPS_POLLS)
             continue;
-        best = deps_best(deps, activity->front);
+        uint32_t best = deps_best(deps, activity->front);
         if (!deps_is_call(activity) && activity->flags & DEPS_NOT_ROOT &&
             deps->activities[best].lane == activity->lane)
             activity->own_lane = best;

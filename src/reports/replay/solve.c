@@ -99,11 +99,10 @@ static uint64_t moment_of(const struct replay *replay, uint32_t reference)
 static void not_before(uint64_t *begin, uint64_t moment, int64_t lag, bool no_lag,
                        const struct deps_change *change)
 {
-    uint64_t earliest;
-
     if (no_lag && lag > 0)
         lag = 0;
-    earliest = lag < 0 ? moment - (uint64_t)-lag : moment + deps_changed(change, (uint64_t)lag);
+    uint64_t earliest =
+        lag < 0 ? moment - (uint64_t)-lag : moment + deps_changed(change, (uint64_t)lag);
 
     if (earliest > *begin)
         *begin = earliest;
@@ -120,12 +119,11 @@ uint64_t replay_inside_work(const struct replay *replay, uint32_t index, uint64_
     const struct deps_activity *work = &replay->deps->activities[index];
     uint64_t recorded = work->end - deps_alone_from(replay->deps, work);
     uint64_t end = replay->moments[index];
-    uint64_t left;
 
     if (time >= work->end)
         return end;
-    left = progress(work->end - time, recorded,
-                    new_time(replay, index, replay_own_time(replay, index)));
+    uint64_t left = progress(work->end - time, recorded,
+                             new_time(replay, index, replay_own_time(replay, index)));
     return end > left ? end - left : 0;
 }
 
@@ -183,11 +181,10 @@ static uint64_t begin_of_call(const struct replay *replay, uint32_t index)
 {
     const struct deps *deps = replay->deps;
     uint32_t before = deps_previous_piece(deps, index);
-    uint64_t gap;
 
     if (before == DEPS_NONE)
         return deps->activities[index].begin;
-    gap = deps->activities[index].begin - deps->activities[before].end;
+    uint64_t gap = deps->activities[index].begin - deps->activities[before].end;
     return replay->moments[deps->count + before] + new_host_before(replay, index, gap);
 }
 
@@ -283,7 +280,6 @@ uint64_t replay_begin(const struct replay *replay, uint32_t thread, uint64_t tim
     const struct deps *deps = replay->deps;
     const struct deps_lane *lane = &deps->lanes[thread];
     uint32_t next = deps_first_from(deps, lane, time);
-    uint64_t gap;
 
     if (next > lane->first && deps->activities[next - 1].end >= time)
         return inside_call(replay, next - 1, time);
@@ -292,10 +288,11 @@ uint64_t replay_begin(const struct replay *replay, uint32_t thread, uint64_t tim
                    ? time
                    : replay->moments[deps->count + next - 1] +
                          new_host_code(replay, thread, time - deps->activities[next - 1].end);
-    gap = is_edited(replay, next, DEPS_EDIT_NO_HOST)
-              ? 0
-              : new_host_code(replay, thread,
-                              less_before(replay, next, deps->activities[next].begin - time));
+    uint64_t gap =
+        is_edited(replay, next, DEPS_EDIT_NO_HOST)
+            ? 0
+            : new_host_code(replay, thread,
+                            less_before(replay, next, deps->activities[next].begin - time));
     return replay->moments[next] > gap ? replay->moments[next] - gap : 0;
 }
 
@@ -306,7 +303,6 @@ uint64_t replay_end(const struct replay *replay, uint32_t thread, uint64_t time)
     const struct deps *deps = replay->deps;
     const struct deps_lane *lane = &deps->lanes[thread];
     uint32_t piece = deps_piece_before(deps, lane, time);
-    uint64_t moment;
 
     if (piece == DEPS_NONE) /* no call before it: measured from the first one */
         return replay_begin(replay, thread, time);
@@ -314,8 +310,8 @@ uint64_t replay_end(const struct replay *replay, uint32_t thread, uint64_t time)
         return inside_call(replay, piece, time);
     if (piece + 1 < lane->first + lane->count && is_edited(replay, piece + 1, DEPS_EDIT_NO_HOST))
         return replay->moments[deps->count + piece];
-    moment = replay->moments[deps->count + piece] +
-             new_host_code(replay, thread, time - deps->activities[piece].end);
+    uint64_t moment = replay->moments[deps->count + piece] +
+                      new_host_code(replay, thread, time - deps->activities[piece].end);
     if (replay->less && piece + 1 < lane->first + lane->count &&
         moment > replay->moments[piece + 1]) /* the cost of a call lies right before it */
         return replay->moments[piece + 1];
@@ -331,12 +327,11 @@ static uint64_t last_return(const struct replay *replay, const struct deps_windo
 
     for (uint32_t i = 0; i < deps->thread_count; i++) {
         uint32_t piece = deps_call_before(deps, &deps->lanes[i], window->host_end, window->begin);
-        uint64_t end;
 
         if (piece == DEPS_NONE || !deps->lanes[i].takes_part ||
             !deps_in_window(deps, window, &deps->activities[piece]))
             continue;
-        end = deps->activities[piece].end;
+        uint64_t end = deps->activities[piece].end;
         last = mp_max(last,
                       inside_call(replay, piece, end < window->host_end ? end : window->host_end));
     }
@@ -417,11 +412,10 @@ static void prolong(const struct replay *replay, const struct deps_windows *wind
     const struct deps *deps = replay->deps;
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
-        struct deps_window *window;
-
         if (windows->of[i] == DEPS_NONE)
             continue;
-        window = find_window(moved, windows->count, (uint64_t)windows->of[i] + 1);
+        struct deps_window *window =
+            find_window(moved, windows->count, (uint64_t)windows->of[i] + 1);
         if (window)
             window->end = mp_max(window->end, replay->moments[i]);
     }

@@ -66,10 +66,9 @@ static enum mp_status report_stacks(void *context, struct mp_trace *trace, bool 
         .tree = values->tree,
         .all = values->all,
     };
-    enum mp_status status;
 
     MP_TRY(stacks_build(trace, &values->options, &result, error));
-    status = print_stacks(&values->report.out, &report);
+    enum mp_status status = print_stacks(&values->report.out, &report);
     *whole = quality_is_whole(&result.quality);
     stacks_free(&result);
     return status ? mp_error_set(error, status, "out of memory") : MP_OK;

@@ -153,14 +153,13 @@ static int by_time(const void *a, const void *b)
 static enum mp_status begin(struct making *making, struct mp_trace *trace, struct mp_error *error)
 {
     struct stacks_gaps *gaps = making->gaps;
-    size_t frames;
 
     *gaps = (struct stacks_gaps){.count = 0};
     making->host =
         (struct stacks_host){making->deps, &gaps->stacks, &making->samples, take_gap, making};
     MP_TRY(call_stacks_load(&gaps->stacks, trace, error));
     MP_TRY(host_samples_load(&making->samples, trace, error));
-    frames = gaps->stacks.frames.count;
+    size_t frames = gaps->stacks.frames.count;
     making->weights = calloc(frames + 1, sizeof *making->weights);
     gaps->rows = calloc(frames + 1, sizeof *gaps->rows);
     making->first = alike_lines(&gaps->stacks);

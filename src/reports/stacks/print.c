@@ -354,13 +354,12 @@ static enum mp_status print_table(const struct report_out *out, const struct sta
     static const char *const by[] = {"line", "function", "file"};
     const struct report_layout layout = layout_of(report);
     struct report_table table;
-    enum mp_status status;
 
     if (report_has_titles(out))
         print_note(out, report->trace, "Who called, %s %s, with all that was called from there:",
                    report->tree ? "as a tree, by" : "by", by[report->options->by]);
     report_open(&table, out, &layout);
-    status = each_line(&table, report_survey, report->tree);
+    enum mp_status status = each_line(&table, report_survey, report->tree);
     report_header(&table);
     if (!status)
         status = each_line(&table, report_put, report->tree);
@@ -384,11 +383,10 @@ static enum mp_status json_rows(struct json_writer *json, const struct stacks_re
 {
     const struct report_layout layout = layout_of(report);
     struct report_table table;
-    enum mp_status status;
 
     json_key_array(json, key);
     report_open_json(&table, json, &layout);
-    status = each_line(&table, report_put, tree);
+    enum mp_status status = each_line(&table, report_put, tree);
     json_close_array(json);
     return status;
 }
@@ -399,7 +397,6 @@ static enum mp_status stacks_print_json(const struct report_out *out,
     const struct stacks_result *result = report->result;
     struct stacks_report whole = *report;
     struct json_writer json;
-    enum mp_status status;
 
     whole.all = true;
     json_open_document(&json, out->file, 2);
@@ -410,7 +407,7 @@ static enum mp_status stacks_print_json(const struct report_out *out,
                FACT("gil_held_ns", result->gil_held));
     json_weights(&json, "all", &result->all, result->has_times);
     json_weights(&json, "without", &result->without, result->has_times);
-    status = json_rows(&json, &whole, "rows", false);
+    enum mp_status status = json_rows(&json, &whole, "rows", false);
     if (!status)
         status = json_rows(&json, &whole, "tree", true);
     json_close_document(&json);

@@ -67,10 +67,9 @@ static enum mp_status add_node(struct tree *tree, uint32_t stack, uint32_t paren
 {
     struct stacks_result *result = tree->making->result;
     struct node_key key = {.parent = parent};
-    uint32_t id;
 
     MP_TRY(row_of(tree, stack, &key.row));
-    id = mp_intern_add(&tree->places, &key, sizeof key);
+    uint32_t id = mp_intern_add(&tree->places, &key, sizeof key);
     if (!id)
         return MP_ERR_MEMORY;
     tree->of_stack[stack] = id;
@@ -196,7 +195,6 @@ static int compare_nodes(const void *a, const void *b, void *context)
     uint32_t y = *(const uint32_t *)b;
     uint32_t deep = nodes[x].depth;
     uint32_t other = nodes[y].depth;
-    int order;
 
     for (; nodes[x].depth > other;)
         x = nodes[x].parent - 1;
@@ -206,7 +204,7 @@ static int compare_nodes(const void *a, const void *b, void *context)
         return deep < other ? -1 : deep > other;
     for (; nodes[x].parent != nodes[y].parent; y = nodes[y].parent - 1)
         x = nodes[x].parent - 1;
-    order = by_weight(&nodes[x].total, &nodes[y].total);
+    int order = by_weight(&nodes[x].total, &nodes[y].total);
     return order ? order : x < y ? -1 : 1;
 }
 
@@ -265,13 +263,12 @@ static int compare_shares(const void *a, const void *b, void *context)
 
 enum mp_status stacks_keep_nodes(struct stacks_result *result, size_t max)
 {
-    uint32_t *by_share;
     bool *kept;
     size_t count = 0;
 
     if (result->node_count <= max)
         return MP_OK;
-    by_share = numbers(result->node_count);
+    uint32_t *by_share = numbers(result->node_count);
     kept = calloc(result->node_count, sizeof *kept);
     if (by_share && kept) {
         qsort_r(by_share, result->node_count, sizeof *by_share, compare_shares, result);
@@ -340,13 +337,12 @@ static enum mp_status weigh(struct stacks_making *making, struct mp_trace *trace
     struct stacks_result *result = making->result;
     const struct deps_options options = {.style = NAMES_MANGLED};
     struct deps deps;
-    enum mp_status status;
 
     making->weight_count = result->stacks.links.count + 1;
     making->weights = calloc(making->weight_count, sizeof *making->weights);
     if (!making->weights)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    status = deps_load(trace, &options, &deps, error);
+    enum mp_status status = deps_load(trace, &options, &deps, error);
     if (status && status != MP_ERR_LIMIT)
         return status;
     result->has_times = !status && !quality_gap(&deps.quality);
@@ -379,7 +375,6 @@ enum mp_status stacks_build(struct mp_trace *trace, const struct stacks_options 
 {
     struct stacks_making making = {.result = result, .options = options};
     struct capture_ranges ranges;
-    enum mp_status status;
 
     *result = (struct stacks_result){
         .asked = call_stacks_asked(trace),
@@ -389,7 +384,7 @@ enum mp_status stacks_build(struct mp_trace *trace, const struct stacks_options 
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
     result->quality.only = options->range;
-    status = ranges_open(&ranges, trace, options->range, &making.range, error);
+    enum mp_status status = ranges_open(&ranges, trace, options->range, &making.range, error);
     result->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = build(&making, trace, error);

@@ -130,13 +130,12 @@ static enum mp_status find_path(struct stacks_making *making, struct mp_error *e
 {
     struct deps_windows windows;
     struct deps_result result;
-    enum mp_status status;
 
     making->critical = calloc((size_t)making->deps->count + 1, sizeof *making->critical);
     if (!making->critical)
         return MP_ERR_MEMORY;
     MP_TRY(deps_windows_ranges(making->deps, making->options->range, &windows, error));
-    status = deps_result_init(making->deps, &result);
+    enum mp_status status = deps_result_init(making->deps, &result);
     if (!status) {
         for (size_t i = 0; !status && i < windows.count; i++) {
             deps_path(making->deps, &windows.items[i], &result, making->critical);
@@ -202,12 +201,11 @@ static enum mp_status take_work(void *context, const struct mp_batch *batch)
 
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint64_t node = nodes ? nodes[row] : 0;
-        struct stacks_weights *to;
 
         if (!starts[row] || durations[row] > INT64_MAX ||
             (making->range && !range_has_work(making->range, correlations[row], starts[row])))
             continue;
-        to = stacks_weights_of(
+        struct stacks_weights *to = stacks_weights_of(
             making, call_stacks_of_work(&making->result->stacks, correlations[row], node));
         to->device += durations[row];
         if (node)

@@ -100,12 +100,11 @@ static int merge_summaries(const char *command, int count, char **arguments, str
                            const struct summary_options *options, bool side_by_side)
 {
     struct work work = {.command = command, .options = options};
-    enum mp_status status;
 
     if (!open_trace_set(command, count, arguments, &work.set, &work.code))
         return work.code;
     summary_merge_init(&work.merge, side_by_side);
-    status = merge_all(&work);
+    enum mp_status status = merge_all(&work);
     struct merged_report report = {.set = &work.set,
                                    .merge = &work.merge,
                                    .found = work.found,

@@ -196,7 +196,6 @@ static enum mp_status processes_print_table(const struct report_out *out,
     struct report_table table;
     char text[WARNING_BYTES];
     enum uuid_part part;
-    enum mp_status status;
 
     MP_TRY(choose_part(set, &part));
     for (size_t i = 0; i < set->count; i++) {
@@ -208,7 +207,7 @@ static enum mp_status processes_print_table(const struct report_out *out,
     if (ranks)
         print_clock_offsets(out, set, ranks);
     report_open(&table, out, &(struct report_layout){REPORT_COLUMNS(columns), .of = set});
-    status = each_process(&table, report_survey, set, part);
+    enum mp_status status = each_process(&table, report_survey, set, part);
     report_header(&table);
     if (status == MP_OK)
         status = each_process(&table, report_put, set, part);

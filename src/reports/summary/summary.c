@@ -108,12 +108,12 @@ static uint64_t device_of(const struct pass *pass, const struct activity_table *
 {
     const struct mp_unified_columns unified = mp_unified_columns(batch->columns);
     const struct definitions *definitions = &pass->summary->definitions;
-    const struct definition_stream *stream;
 
     if (source->table == MP_TABLE_unified)
         return unified_device(definitions, unified.kind[row], unified.source[row],
                               unified.target[row]);
-    stream = dense_at(&definitions->streams, activity_value(batch->columns, source->stream, row));
+    const struct definition_stream *stream =
+        dense_at(&definitions->streams, activity_value(batch->columns, source->stream, row));
     return stream && stream->defined ? stream->device : UINT64_MAX;
 }
 
@@ -252,7 +252,6 @@ static enum mp_status merge_tally(struct pass *pass, const struct activity_table
     struct summary *summary = pass->summary;
     char buffer[NAMES_BYTES];
     const char *name = source->name(&summary->definitions, pass->options->style, pair->id, buffer);
-    size_t length;
 
     if (source->partly && (!name || !tally->total))
         return MP_OK;
@@ -261,7 +260,7 @@ static enum mp_status merge_tally(struct pass *pass, const struct activity_table
         if (merge->slot == ALL_SLOTS)
             summary->quality.undefined += tally->calls;
     }
-    length = activity_name_length(source, name);
+    size_t length = activity_name_length(source, name);
     if (pass->options->by && source->correlation) {
         name = called_from_text(&pass->callers, name, length, pair->slot);
         if (!name)
@@ -320,10 +319,10 @@ static enum mp_status build_devices(struct pass *pass)
         return MP_ERR_MEMORY;
     for (uint32_t slot = 0; slot < pass->slots.count; slot++) {
         struct summary_device *device = &summary->devices[summary->device_count];
-        const struct definition_device *defined;
 
         device->device = pass->slots.devices[slot];
-        defined = dense_at(&summary->definitions.devices, device->device);
+        const struct definition_device *defined =
+            dense_at(&summary->definitions.devices, device->device);
         if (defined && defined->defined)
             device->name = definitions_text(&summary->definitions, defined->name);
         summary->device_count++;
@@ -418,11 +417,10 @@ enum mp_status summary_build(struct mp_trace *trace, const struct summary_option
     struct pass pass = {.summary = summary, .options = options};
     const struct capture_ranges *ranges = options->ranges;
     struct capture_ranges own;
-    enum mp_status status;
 
     summary_begin(&pass, trace);
     ranges_init(&own, trace);
-    status = ranges ? MP_OK : ranges_load(&own, trace, error);
+    enum mp_status status = ranges ? MP_OK : ranges_load(&own, trace, error);
     ranges = ranges ? ranges : &own;
     if (!status)
         status = ranges_choose(ranges, options->range, &pass.range, error);

@@ -200,12 +200,11 @@ enum mp_status unified_build(struct mp_trace *trace, const struct unified_option
 {
     struct pass pass = {.unified = unified};
     struct capture_ranges ranges;
-    enum mp_status status;
 
     *unified = (struct unified){.device_count = 0};
     definitions_init(&unified->definitions, trace);
     quality_init(&unified->quality, trace);
-    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
+    enum mp_status status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     unified->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = unified_run_pass(&pass, trace, error);

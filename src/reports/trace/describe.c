@@ -79,12 +79,11 @@ enum mp_status launches_open(struct mp_trace *trace, struct launches **result,
                              struct mp_error *error)
 {
     struct launches *launches = calloc(1, sizeof *launches);
-    enum mp_status status;
 
     *result = NULL;
     if (!launches)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    status = mp_cursor_open(trace, &launches->cursor, error);
+    enum mp_status status = mp_cursor_open(trace, &launches->cursor, error);
     if (status == MP_OK) {
         status = read_directory(launches);
         if (status)
@@ -219,13 +218,12 @@ static const char *trace_describe_keep(struct trace_rows *rows, const char *text
 static enum mp_status device_text(struct trace_rows *rows, uint64_t device, const char **result)
 {
     const struct definition_device *found = dense_at(&rows->definitions.devices, device);
-    const char **text;
 
     *result = NULL;
     if (!found || !found->defined)
         return MP_OK;
     MP_TRY(dense_reach(&rows->devices, device));
-    text = dense_at(&rows->devices, device);
+    const char **text = dense_at(&rows->devices, device);
     if (!*text) {
         const char *name = definitions_text(&rows->definitions, found->name);
         mp_buffer_clear(&rows->number);
@@ -284,12 +282,11 @@ static enum mp_status find_place(struct trace_rows *rows, uint64_t stream,
                                  struct trace_place *result)
 {
     enum mp_status status = dense_reach(&rows->places, stream);
-    struct trace_place *place;
 
     if (status == MP_ERR_LIMIT)
         return MP_OK; /* no file of this size defines it */
     MP_TRY(status);
-    place = dense_at(&rows->places, stream);
+    struct trace_place *place = dense_at(&rows->places, stream);
     if (!place->described)
         MP_TRY(describe_place(rows, stream, place));
     *result = *place;
