@@ -129,6 +129,11 @@ class Definitions:
         return SUFFIXES.sub("", name) if table == "function" and name else name
 
 
+def cuda(what: str) -> str:
+    """The name of work that is no kernel, as nvprof and the reports give it."""
+    return f"[CUDA {what}]"
+
+
 def fields_of(definitions: Definitions, table: str, column: Column,
               values: "Callable[[], numpy.ndarray]") -> Dict[str, Callable[[], Any]]:
     """The fields that a column becomes, each with a function that makes it: names for numbers,
@@ -157,7 +162,7 @@ def fields_of(definitions: Definitions, table: str, column: Column,
     if column.type == ENUM:
         found: Dict[str, Callable[[], Any]] = {column.name: words(enumerated)}
         if reference == "copy_kind":
-            found["name"] = words(lambda value: f"[CUDA memcpy {enumerated(value).lstrip('#')}]")
+            found["name"] = words(lambda value: cuda(f"memcpy {enumerated(value).lstrip('#')}"))
         return found
     if reference == "shape":
         return {"name": words(lambda one: definitions.name("shape", one)),
@@ -165,7 +170,7 @@ def fields_of(definitions: Definitions, table: str, column: Column,
     if reference == "stream":
         found = {name: numbers(name) for name in ("device", "context", "stream")}
         if table == "set":
-            found["name"] = words(lambda _: "[CUDA memset]")
+            found["name"] = words(lambda _: cuda("memset"))
         return found
     if reference == "node":
         return {name: numbers(name) for name in ("graph", "graph_node")}
