@@ -17,6 +17,68 @@ int mp_compare_real(const void *a, const void *b)
     return MP_ORDER(*(const double *)a, *(const double *)b);
 }
 
+#define FEW_VALUES 16
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+    uint64_t value = *a;
+
+    *a = *b;
+    *b = value;
+}
+
+static void sort_few(uint64_t *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t at = i; at && values[at - 1] > values[at]; at--)
+            swap(&values[at - 1], &values[at]);
+}
+
+/* Hoare's partition around the median of three: how many values stand left. */
+static size_t partition(uint64_t *values, size_t count)
+{
+    uint64_t *middle = &values[(count - 1) / 2];
+    size_t low = 0;
+    size_t high = count - 1;
+
+    if (values[low] > *middle)
+        swap(&values[low], middle);
+    if (*middle > values[high])
+        swap(middle, &values[high]);
+    if (values[low] > *middle)
+        swap(&values[low], middle);
+    for (uint64_t pivot = *middle;; low++, high--) {
+        while (values[low] < pivot)
+            low++;
+        while (values[high] > pivot)
+            high--;
+        if (low >= high)
+            return high + 1;
+        swap(&values[low], &values[high]);
+    }
+}
+
+/* Quicksort that goes on in the larger part; qsort takes what it cuts badly. */
+void mp_sort_u64(uint64_t *values, size_t count)
+{
+    for (unsigned left = 128; count > FEW_VALUES && left; left--) {
+        size_t below = partition(values, count);
+
+        if (below <= count - below) {
+            mp_sort_u64(values, below);
+            values += below;
+            count -= below;
+        } else {
+            mp_sort_u64(values + below, count - below);
+            count = below;
+        }
+    }
+    if (count > FEW_VALUES)
+        qsort(values, count, sizeof *values, mp_compare_u64);
+    else
+        sort_few(values, count);
+}
+
 /* ---- Sorting ----
  *
  * A stable merge sort of indexes that finds ordered runs first. Records come in long ordered

@@ -39,7 +39,7 @@ struct statistics statistics_of(uint64_t *values, size_t count)
 
     if (!count)
         return statistics;
-    qsort(values, count, sizeof *values, mp_compare_u64);
+    mp_sort_u64(values, count);
     for (size_t i = 0; i < count; i++)
         statistics.mean += (double)values[i];
     statistics.mean /= (double)count;
@@ -137,8 +137,8 @@ struct shift shift_between_at(uint64_t *before, size_t before_count, uint64_t *a
 
     if (!differences)
         return shift;
-    qsort(before, before_count, sizeof *before, mp_compare_u64);
-    qsort(after, after_count, sizeof *after, mp_compare_u64);
+    mp_sort_u64(before, before_count);
+    mp_sort_u64(after, after_count);
     shift.center = center_of(&samples, differences);
     if (!rank)
         return shift;

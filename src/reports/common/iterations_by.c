@@ -107,7 +107,7 @@ static enum mp_status list_work(const struct deps *deps, const struct iterations
         if (found->of[i] != DEPS_NONE && deps->activities[i].correlation)
             ids[count++] = deps->activities[i].correlation;
     }
-    qsort(ids, count, sizeof *ids, mp_compare_u64);
+    mp_sort_u64(ids, count);
     for (size_t i = 0; i < count; i++) {
         if (!kept || ids[kept - 1] != ids[i])
             ids[kept++] = ids[i];

@@ -48,7 +48,7 @@ enum mp_status concurrency_build(struct concurrency *concurrency, const struct w
     }
     for (size_t i = 0; i < count; i++)
         ends[i] = spans[i].end;
-    qsort(ends, count, sizeof *ends, mp_compare_u64);
+    mp_sort_u64(ends, count);
     while (ended < count) {
         if (begun < count && spans[begun].start <= ends[ended]) {
             add_moment(concurrency, spans[begun].start, begun - ended);

@@ -102,7 +102,7 @@ enum mp_status diff_samples_run(struct diff_samples *samples, const struct diff_
 
         if (!own)
             continue;
-        qsort(stretches.values + begin, own, sizeof *stretches.values, mp_compare_u64);
+        mp_sort_u64(stretches.values + begin, own);
         status = samples_keep(samples, item, stretches.values + begin, own, iterations, kept);
     }
     stretches_free(&stretches);

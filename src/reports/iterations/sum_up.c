@@ -209,7 +209,7 @@ static void find_at_once(const struct iterations *iterations, uint64_t *values,
         values[i] = iterations->items[i].end;
         sum += (double)(iterations->items[i].end - iterations->items[i].begin);
     }
-    qsort(values, count, sizeof *values, mp_compare_u64);
+    mp_sort_u64(values, count);
     for (size_t i = 0; i < count; i++) {
         while (ended < i && values[ended] <= iterations->items[i].begin)
             ended++;
