@@ -11,7 +11,7 @@
 
 #include "base/data/storage.h"
 #include "base/text/json.h"
-#include "profile/reading.h"
+#include "profile/profile.h"
 #include "reports/advise/advise.h"
 #include "reports/advise/print.h"
 #include "reports/counters/counters.h"
@@ -214,10 +214,8 @@ enum mp_status html_print_stacks(FILE *out, struct html_material *material, stru
     struct stacks_result result;
     const struct stacks_report stacks = {
         .trace = material->trace, .result = &result, .options = &options};
-    bool any;
 
-    MP_TRY(reading_has_rows(material->trace, MP_TABLE_stack, &any, error));
-    if (!any) {
+    if (!profile_has_rows(material->deps.profile, MP_TABLE_stack)) {
         fputs("{\"stacks\": false}\n", out);
         return MP_OK;
     }

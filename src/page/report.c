@@ -129,9 +129,10 @@ static enum mp_status write_part(struct html_page *page, struct html_material *m
     return add_columns(page, material, prefix);
 }
 
-enum mp_status html_report_part(struct html_page *page, struct mp_trace *trace,
-                                const struct html_report_options *options, const char *prefix,
-                                struct html_report_result *result, struct mp_error *error)
+/* Adds the documents and the blob of one trace to a page. */
+static enum mp_status report_part(struct html_page *page, struct mp_trace *trace,
+                                  const struct html_report_options *options, const char *prefix,
+                                  struct html_report_result *result, struct mp_error *error)
 {
     struct html_material material = {
         .trace = trace,
@@ -160,7 +161,7 @@ enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
 
     *result = (struct html_report_result){.events = 0};
     MP_TRY(html_page_begin(&page, out, error));
-    MP_TRY(html_report_part(&page, trace, options, "", result, error));
+    MP_TRY(report_part(&page, trace, options, "", result, error));
     return html_page_end(&page, error);
 }
 
@@ -214,7 +215,7 @@ static enum mp_status add_part(struct html_page *page, const struct trace_set *s
     report.events = options->report.events / shown_of(set);
     report.process = number;
     snprintf(prefix, sizeof prefix, "p%zu_", number + 1);
-    enum mp_status status = html_report_part(page, trace, &report, prefix, &result, error);
+    enum mp_status status = report_part(page, trace, &report, prefix, &result, error);
     mp_trace_close(trace);
     if (status == MP_OK)
         options->written(options->context, process, &result);

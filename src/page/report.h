@@ -72,13 +72,4 @@ enum mp_status html_set_write(FILE *out, const struct trace_set *set,
                               const struct html_set_options *options,
                               const struct trace_process **failed, struct mp_error *error);
 
-/* ---- Between the two ---- */
-
-struct html_page;
-
-/* Adds the documents and the blob of one trace to a page. */
-enum mp_status html_report_part(struct html_page *page, struct mp_trace *trace,
-                                const struct html_report_options *options, const char *prefix,
-                                struct html_report_result *result, struct mp_error *error);
-
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/data/storage.h"
 #include "page/timeline/timeline.h"
-#include "profile/reading.h"
+#include "profile/profile.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -219,6 +219,27 @@ static enum mp_status add_lanes(struct build *build)
     return MP_OK;
 }
 
+/* ---- Which line of the program each call was made from ---- */
+
+static enum mp_status add_callers(struct timeline *timeline, struct mp_trace *trace,
+                                  const struct deps *deps, struct mp_error *error)
+{
+    if (!profile_has_rows(deps->profile, MP_TABLE_stack))
+        return MP_OK;
+    MP_TRY(called_from_load(&timeline->callers, trace, CALLED_BY_LINE, error));
+    timeline->caller = calloc(timeline->event_count + 1, sizeof *timeline->caller);
+    if (!timeline->caller)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < timeline->event_count; i++) {
+        uint32_t activity = timeline->events[i].activity;
+
+        if (activity < deps->host_count && deps->activities[activity].correlation)
+            MP_TRY(called_from(&timeline->callers, deps->activities[activity].correlation, 0,
+                               &timeline->caller[i]));
+    }
+    return MP_OK;
+}
+
 /* ---- After the last one ---- */
 
 static enum mp_status index_events(struct build *build)
@@ -275,7 +296,7 @@ static enum mp_status build_all(struct build *build, struct mp_trace *trace, str
     MP_TRY(add_lanes(build));
     MP_TRY(index_events(build));
     find_span(build->timeline);
-    MP_TRY(timeline_add_callers(build->timeline, trace, build->deps, error));
+    MP_TRY(add_callers(build->timeline, trace, build->deps, error));
     return timeline_add_details(build->timeline, trace, build->deps, error);
 }
 
@@ -315,28 +336,4 @@ void timeline_free(struct timeline *timeline)
     mp_map_free(&timeline->name_index);
     mp_map_free(&timeline->kind_index);
     *timeline = (struct timeline){.event_count = 0};
-}
-
-/* ---- Which line of the program each call was made from ---- */
-
-enum mp_status timeline_add_callers(struct timeline *timeline, struct mp_trace *trace,
-                                    const struct deps *deps, struct mp_error *error)
-{
-    bool any;
-
-    MP_TRY(reading_has_rows(trace, MP_TABLE_stack, &any, error));
-    if (!any)
-        return MP_OK;
-    MP_TRY(called_from_load(&timeline->callers, trace, CALLED_BY_LINE, error));
-    timeline->caller = calloc(timeline->event_count + 1, sizeof *timeline->caller);
-    if (!timeline->caller)
-        return MP_ERR_MEMORY;
-    for (size_t i = 0; i < timeline->event_count; i++) {
-        uint32_t activity = timeline->events[i].activity;
-
-        if (activity < deps->host_count && deps->activities[activity].correlation)
-            MP_TRY(called_from(&timeline->callers, deps->activities[activity].correlation, 0,
-                               &timeline->caller[i]));
-    }
-    return MP_OK;
 }

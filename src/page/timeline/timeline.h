@@ -173,10 +173,6 @@ enum mp_status timeline_add_ranges(struct timeline *timeline, struct timeline_st
                                    const struct nvtx_spans *spans, uint32_t thread,
                                    const struct mp_intern *names);
 
-/* Finds the lines that calls were made from. MP_ERR_IO, MP_ERR_MEMORY, with a text. */
-enum mp_status timeline_add_callers(struct timeline *timeline, struct mp_trace *trace,
-                                    const struct deps *deps, struct mp_error *error);
-
 /* Adds launch shapes and sizes in words to the kinds of work, and to nodes of graphs the lines that
  * made them. */
 enum mp_status timeline_add_details(struct timeline *timeline, struct mp_trace *trace,
