@@ -162,13 +162,6 @@ static enum mp_status build_results(struct report *report, struct mp_error *erro
     return unified_build(report->trace, &unified, &report->results.unified, error);
 }
 
-static enum mp_status build_allocations(struct report *report, struct mp_error *error)
-{
-    struct allocations_options options = {.range = 0};
-
-    return allocations_build(report->trace, &options, &report->results.allocations, error);
-}
-
 static enum mp_status build_metrics(struct report *report, struct mp_error *error)
 {
     struct metrics_options options = {.style = report->style};
@@ -181,6 +174,7 @@ static enum mp_status build_metrics(struct report *report, struct mp_error *erro
 static enum mp_status report_build(struct report *report, struct mp_error *error)
 {
     const struct sections *sections = &report->sections;
+    const struct allocations_options allocations = {.range = 0};
 
     MP_TRY(build_metrics(report, error));
     if (sections->dependencies || sections->dependency_trace)
@@ -190,7 +184,7 @@ static enum mp_status report_build(struct report *report, struct mp_error *error
     if (sections->results)
         MP_TRY(build_results(report, error));
     if (sections->allocations)
-        MP_TRY(build_allocations(report, error));
+        MP_TRY(allocations_build(report->trace, &allocations, &report->results.allocations, error));
     return MP_OK;
 }
 

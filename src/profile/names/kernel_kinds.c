@@ -11,18 +11,62 @@
 
 /* ---- Kinds ---- */
 
-struct kind_rule {
+struct rule {
     int answer;
     const char *text;
     const char *also;
 };
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static bool is_digit(char character)
+{
+    return character >= '0' && character <= '9';
+}
+
+/* Whether `text` stands at the begin of `name`. */
+static bool begins(const char *name, const char *text, bool any_case)
+{
+    for (; *text; name++, text++) {
+        bool same = *name == *text || (*text == '#' && is_digit(*name)) ||
+                    (any_case && tolower((unsigned char)*name) == *text);
+
+        if (!same || !*name)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the text of a rule occurs in the name; `#` in it stands for a digit. An empty text always
+ * does. */
+static bool contains(const char *name, const char *text, bool any_case)
+{
+    if (!*text)
+        return true;
+    for (; *name; name++) {
+        if (begins(name, text, any_case))
+            return true;
+    }
+    return false;
+}
+
+/* The first rule that knows the name; NULL: none does, or there is no name. */
+static const struct rule *find_rule(const struct rule *rules, size_t count, const char *name,
+                                    bool any_case)
+{
+    for (size_t i = 0; name && i < count; i++) {
+        if (contains(name, rules[i].text, any_case) && contains(name, rules[i].also, any_case))
+            return &rules[i];
+    }
+    return NULL;
+}
 
 #define NOTHING(...)
 
 #define KIND(kind, text, also, whose) {KERNEL_##kind, text, also},
 #define PRECISION                     NOTHING
 #define FRAMEWORK                     NOTHING
-static const struct kind_rule kind_rules[] = {
+static const struct rule kind_rules[] = {
 #include "profile/names/kernel_kinds.def"
 };
 #undef KIND
@@ -32,7 +76,7 @@ static const struct kind_rule kind_rules[] = {
 #define KIND                                    NOTHING
 #define PRECISION(precision, text, also, whose) {KERNEL_##precision, text, also},
 #define FRAMEWORK                               NOTHING
-static const struct kind_rule precision_rules[] = {
+static const struct rule precision_rules[] = {
 #include "profile/names/kernel_kinds.def"
 };
 #undef KIND
@@ -42,28 +86,16 @@ static const struct kind_rule precision_rules[] = {
 #define KIND                                    NOTHING
 #define PRECISION                               NOTHING
 #define FRAMEWORK(framework, text, also, whose) {KERNEL_##framework, text, also},
-static const struct kind_rule framework_rules[] = {
+static const struct rule framework_rules[] = {
 #include "profile/names/kernel_kinds.def"
 };
 #undef KIND
 #undef PRECISION
 #undef FRAMEWORK
 
-#define COUNT(table) (sizeof(table) / sizeof *(table))
-
-static const struct kind_rule *first_rule(const struct kind_rule *rules, size_t count,
-                                          const char *name)
-{
-    for (size_t i = 0; name && i < count; i++) {
-        if (kernel_name_has(name, rules[i].text) && kernel_name_has(name, rules[i].also))
-            return &rules[i];
-    }
-    return NULL;
-}
-
 enum kernel_kind kernel_kind_of(const char *name)
 {
-    const struct kind_rule *rule = first_rule(kind_rules, COUNT(kind_rules), name);
+    const struct rule *rule = find_rule(kind_rules, COUNT(kind_rules), name, false);
 
     if (rule)
         return (enum kernel_kind)rule->answer;
@@ -72,14 +104,14 @@ enum kernel_kind kernel_kind_of(const char *name)
 
 enum kernel_precision kernel_precision_of(const char *name)
 {
-    const struct kind_rule *rule = first_rule(precision_rules, COUNT(precision_rules), name);
+    const struct rule *rule = find_rule(precision_rules, COUNT(precision_rules), name, false);
 
     return rule ? (enum kernel_precision)rule->answer : KERNEL_UNKNOWN;
 }
 
 enum kernel_framework kernel_framework_of(const char *name)
 {
-    const struct kind_rule *rule = first_rule(framework_rules, COUNT(framework_rules), name);
+    const struct rule *rule = find_rule(framework_rules, COUNT(framework_rules), name, false);
 
     return rule ? (enum kernel_framework)rule->answer : KERNEL_NO_FRAMEWORK;
 }
@@ -90,14 +122,7 @@ enum kernel_framework kernel_framework_of(const char *name)
  * wins, so the order in the table matters.
  */
 
-struct rule {
-    bool answer;
-    const char *text;
-    const char *also;
-};
-
 #define RULE(answer, text, also, whose) {answer, text, also},
-#define NOTHING(...)
 
 #define TENSOR        RULE
 #define TENSOR_SHAPE  NOTHING
@@ -129,53 +154,6 @@ static const struct rule communication_rules[] = {
 #undef TENSOR_SHAPE
 #undef COMMUNICATION
 
-#define COUNT(table) (sizeof(table) / sizeof *(table))
-
-static bool is_digit(char character)
-{
-    return character >= '0' && character <= '9';
-}
-
-/* Whether `text` stands at the begin of `name`. */
-static bool begins(const char *name, const char *text, bool any_case)
-{
-    for (; *text; name++, text++) {
-        bool same = *name == *text || (*text == '#' && is_digit(*name)) ||
-                    (any_case && tolower((unsigned char)*name) == *text);
-
-        if (!same || !*name)
-            return false;
-    }
-    return true;
-}
-
-static bool contains(const char *name, const char *text, bool any_case)
-{
-    if (!*text)
-        return true;
-    for (; *name; name++) {
-        if (begins(name, text, any_case))
-            return true;
-    }
-    return false;
-}
-
-bool kernel_name_has(const char *name, const char *text)
-{
-    return contains(name, text, false);
-}
-
-/* The first rule that knows the name; NULL: none does. */
-static const struct rule *find_rule(const struct rule *rules, size_t count, const char *name,
-                                    bool any_case)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (contains(name, rules[i].text, any_case) && contains(name, rules[i].also, any_case))
-            return &rules[i];
-    }
-    return NULL;
-}
-
 /* Whether the digits at `text`, all of them, are the size of a matrix instruction. */
 static bool is_shape(const char *text)
 {
@@ -199,16 +177,15 @@ static bool has_shape(const char *name)
 
 bool kernel_uses_tensor_cores(const char *name)
 {
-    const struct rule *rule =
-        name ? find_rule(tensor_rules, COUNT(tensor_rules), name, false) : NULL;
+    const struct rule *rule = find_rule(tensor_rules, COUNT(tensor_rules), name, false);
 
-    return rule ? rule->answer : name && has_shape(name);
+    return rule ? (bool)rule->answer : name && has_shape(name);
 }
 
 bool kernel_communicates(const char *name)
 {
     const struct rule *rule =
-        name ? find_rule(communication_rules, COUNT(communication_rules), name, true) : NULL;
+        find_rule(communication_rules, COUNT(communication_rules), name, true);
 
     return rule && rule->answer;
 }

@@ -50,8 +50,4 @@ enum kernel_framework kernel_framework_of(const char *name);
 bool kernel_uses_tensor_cores(const char *name);
 bool kernel_communicates(const char *name);
 
-/* Whether the text of a rule occurs in the name; `#` in it stands for a digit. An empty text always
- * does. */
-bool kernel_name_has(const char *name, const char *text);
-
 #endif
