@@ -10,6 +10,7 @@
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "profile/definitions.h"
+#include "profile/identity.h"
 #include "profile/quality.h"
 #include "profile/reading.h"
 #include "trace/schema.h"
@@ -204,24 +205,13 @@ static const struct reading_table tables[] = {
     {MP_TABLE_call, MP_MASK(call, start, duration), .take_row = take_call},
 };
 
-static unsigned long number(const struct mp_trace *trace, const char *property)
-{
-    const char *text = mp_trace_property(trace, property);
-    uint64_t value = 0;
-
-    if (text)
-        mp_text_to_u64(text, 0, UINT32_MAX, &value);
-    return (unsigned long)value;
-}
-
 static enum mp_status find_key(const struct mp_trace *trace, const struct definitions *definitions,
                                unsigned device, struct answer_key *key, struct mp_error *error)
 {
-    const struct definition_device *row = dense_at(&definitions->devices, device);
-    const char *name = row && row->defined ? definitions_text(definitions, row->name) : NULL;
+    const char *name = definitions_device(definitions, device);
 
-    key->driver = number(trace, "driver_version");
-    key->cupti = number(trace, "cupti_version");
+    property_number(trace, "driver_version", UINT32_MAX, &key->driver);
+    property_number(trace, "cupti_version", UINT32_MAX, &key->cupti);
     if (!name || !key->driver || !key->cupti)
         return mp_error_set(error, MP_ERR_DAMAGED,
                             "the trace does not say which GPU, driver and CUPTI these are");

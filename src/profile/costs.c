@@ -11,7 +11,7 @@
 
 #include "base/data/storage.h"
 #include "base/io.h"
-#include "base/text/strings.h"
+#include "profile/identity.h"
 
 #include "base/poison.h"
 
@@ -246,18 +246,6 @@ bool costs_find(const char *text, const struct costs_key *key, struct costs *cos
     return false;
 }
 
-static bool property_number(const struct mp_trace *trace, const char *property,
-                            unsigned long *number)
-{
-    const char *text = mp_trace_property(trace, property);
-    uint64_t value;
-
-    if (!text || !mp_text_to_u64(text, 0, UINT32_MAX, &value))
-        return false;
-    *number = (unsigned long)value;
-    return true;
-}
-
 /* On the H200 of the other built-in costs, at a depth of 30 (docs/stacks.md): Python's stacks, and
  * native ones by libunwind. A trace does not say whether glibc unwound, which takes 4 us more. */
 static double cost_of_stack(const struct mp_trace *trace)
@@ -277,8 +265,8 @@ enum costs_source costs_of_trace(const struct mp_trace *trace, const char *gpu, 
 
     costs_built_in(costs);
     costs->stack = cost_of_stack(trace);
-    if (!gpu || !property_number(trace, "driver_version", &key.driver) ||
-        !property_number(trace, "cupti_version", &key.cupti))
+    if (!gpu || !property_number(trace, "driver_version", UINT32_MAX, &key.driver) ||
+        !property_number(trace, "cupti_version", UINT32_MAX, &key.cupti))
         return COSTS_BUILT_IN;
     if (own && costs_find(own, &key, costs))
         return COSTS_CALIBRATED_THERE;

@@ -12,6 +12,15 @@
 
 #include "base/poison.h"
 
+void cursor_select_only(struct mp_cursor *cursor, unsigned table, uint64_t columns)
+{
+    size_t count;
+    const struct mp_table_info *tables = mp_tables(&count);
+
+    for (size_t i = 0; i < count; i++)
+        mp_cursor_select(cursor, &tables[i], tables[i].id == table ? columns : 0);
+}
+
 size_t definitions_limit(const struct mp_trace *trace)
 {
     uint64_t limit = mp_trace_data_bytes(trace) + MP_MAX_CHUNK_ROWS;

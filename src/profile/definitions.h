@@ -75,6 +75,9 @@ struct definitions {
     uint64_t refused; /* definitions whose ids the bytes of the file do not justify */
 };
 
+/* Makes the cursor deliver these columns of one table and nothing else. */
+void cursor_select_only(struct mp_cursor *cursor, unsigned table, uint64_t columns);
+
 /* Greatest id plus 1 that the bytes of the file can justify, holes aside. In an intact file ids are
  * dense, and each definition is used by at least one row, which takes about a byte. */
 size_t definitions_limit(const struct mp_trace *trace);

@@ -10,11 +10,50 @@
 #include "base/data/hash.h"
 #include "base/data/storage.h"
 #include "base/text/strings.h"
+#include "profile/definitions.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
 
 #define MAX_DEVICES 1024 /* more than a host has: limits what a damaged file can make us keep */
+
+/* ---- Copies ----
+ *
+ * Tells a copy of a trace from another recording, by hashes of what every file begins with.
+ */
+
+static void fingerprint_begin(struct fingerprint *print, const struct mp_trace *trace)
+{
+    const char *key;
+    const char *value;
+
+    *print = (struct fingerprint){.count = 0};
+    for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++) {
+        print->header = mp_hash64(key, strlen(key), print->header);
+        print->header = mp_hash64(value, strlen(value), print->header);
+    }
+    print->unique = mp_trace_property(trace, "pid") && mp_trace_property(trace, "start_clock_ns");
+}
+
+static void fingerprint_take(struct fingerprint *print, const struct mp_chunk *chunk)
+{
+    const uint64_t facts[] = {chunk->sequence,  chunk->table_id,     chunk->rows,
+                              chunk->raw_bytes, chunk->packed_bytes, chunk->first_time,
+                              chunk->last_time};
+    uint64_t before = print->count ? print->chunks[print->count - 1] : 0;
+
+    if (print->count < FINGERPRINT_CHUNKS)
+        print->chunks[print->count++] = mp_hash64(facts, sizeof facts, before);
+}
+
+bool fingerprint_is_same(const struct fingerprint *a, const struct fingerprint *b)
+{
+    uint32_t common = a->count < b->count ? a->count : b->count;
+
+    if (a->header != b->header || a->unique != b->unique)
+        return false;
+    return a->unique || (common && a->chunks[common - 1] == b->chunks[common - 1]);
+}
 
 /* ---- The header ---- */
 
@@ -29,12 +68,26 @@ static enum mp_status copy_property(const struct mp_trace *trace, const char *ke
     return *copy ? MP_OK : MP_ERR_MEMORY;
 }
 
+bool property_number(const struct mp_trace *trace, const char *key, uint64_t max, uint64_t *number)
+{
+    const char *text = mp_trace_property(trace, key);
+
+    return text && mp_text_to_u64(text, 0, max, number);
+}
+
+bool property_is(const struct mp_trace *trace, const char *key, const char *value)
+{
+    const char *text = mp_trace_property(trace, key);
+
+    return text && !strcmp(text, value);
+}
+
 static uint64_t number_property(const struct mp_trace *trace, const char *key)
 {
-    const char *value = mp_trace_property(trace, key);
-    uint64_t number;
+    uint64_t number = TRACE_SET_UNKNOWN;
 
-    return value && mp_text_to_u64(value, 0, UINT64_MAX - 1, &number) ? number : TRACE_SET_UNKNOWN;
+    property_number(trace, key, UINT64_MAX - 1, &number);
+    return number;
 }
 
 static enum mp_status take_header(const struct mp_trace *trace, struct mp_arena *text,
@@ -132,14 +185,11 @@ static enum mp_status find_names(struct mp_cursor *cursor, struct trace_process 
 {
     enum mp_status status = MP_OK;
     struct mp_batch batch;
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
 
     if (process->device_count)
         qsort(process->devices, process->device_count, sizeof *process->devices, mp_compare_u64);
     mp_cursor_rewind(cursor);
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], tables[i].id == MP_TABLE_string ? ~0u : 0);
+    cursor_select_only(cursor, MP_TABLE_string, ~0u);
     while (status == MP_OK && !all_named(process)) {
         status = mp_cursor_next(cursor, &batch);
         if (status == MP_OK)
@@ -218,42 +268,4 @@ enum mp_status trace_identity_read(const char *path, struct mp_arena *text,
         status = read_chunks(trace, text, process, error);
     mp_trace_close(trace);
     return status;
-}
-
-/* ---- Copies ----
- *
- * Tells a copy of a trace from another recording, by hashes of what every file begins with.
- */
-
-void fingerprint_begin(struct fingerprint *print, const struct mp_trace *trace)
-{
-    const char *key;
-    const char *value;
-
-    *print = (struct fingerprint){.count = 0};
-    for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++) {
-        print->header = mp_hash64(key, strlen(key), print->header);
-        print->header = mp_hash64(value, strlen(value), print->header);
-    }
-    print->unique = mp_trace_property(trace, "pid") && mp_trace_property(trace, "start_clock_ns");
-}
-
-void fingerprint_take(struct fingerprint *print, const struct mp_chunk *chunk)
-{
-    const uint64_t facts[] = {chunk->sequence,  chunk->table_id,     chunk->rows,
-                              chunk->raw_bytes, chunk->packed_bytes, chunk->first_time,
-                              chunk->last_time};
-    uint64_t before = print->count ? print->chunks[print->count - 1] : 0;
-
-    if (print->count < FINGERPRINT_CHUNKS)
-        print->chunks[print->count++] = mp_hash64(facts, sizeof facts, before);
-}
-
-bool fingerprint_is_same(const struct fingerprint *a, const struct fingerprint *b)
-{
-    uint32_t common = a->count < b->count ? a->count : b->count;
-
-    if (a->header != b->header || a->unique != b->unique)
-        return false;
-    return a->unique || (common && a->chunks[common - 1] == b->chunks[common - 1]);
 }

@@ -11,6 +11,8 @@
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "base/text/units.h"
+#include "profile/identity.h"
+#include "profile/ranges.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -191,16 +193,11 @@ static int compare_ranges(const void *key, const void *item)
     return (*range > loss->range) - (*range < loss->range);
 }
 
-static struct range_loss *find_range(const struct quality *quality, uint64_t range)
+const struct range_loss *quality_range(const struct quality *quality, uint64_t range)
 {
     return quality->range_count ? bsearch(&range, quality->ranges, quality->range_count,
                                           sizeof *quality->ranges, compare_ranges)
                                 : NULL;
-}
-
-const struct range_loss *quality_range(const struct quality *quality, uint64_t range)
-{
-    return find_range(quality, range);
 }
 
 void quality_finish(struct quality *quality, const struct mp_trace *trace,
@@ -228,38 +225,104 @@ void damage_join(struct mp_damage *damage, const struct mp_damage *met)
         damage->first_offset = met->first_offset;
 }
 
-/* ---- What is missing ---- */
+/* ---- Kernels without times ----
+ *
+ * Counts kernels without times, and says what is not known because of them.
+ */
 
-static void take_lengths(struct quality *quality, const struct mp_batch *batch)
+/* A smaller share is as much as percentiles and sums move from run to run. */
+#define MAX_PERCENT 2
+
+static void take_kernels(struct untimed *untimed, const struct mp_batch *batch)
 {
-    const struct mp_capture_columns capture = mp_capture_columns(batch->columns);
+    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
+    const uint64_t *starts = kernel.start;
+    const uint64_t *nodes = kernel.node;
 
+    untimed->kernels += batch->rows;
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint64_t time = capture.time[row];
-        struct range_loss *loss = find_range(quality, capture.range[row]);
-
-        if (loss && capture.kind[row] == MP_capture_kind_begin)
-            loss->length -= time; /* a range without an end keeps a huge length */
-        else if (loss)
-            loss->length += time;
+        untimed->without += !starts[row];
+        untimed->nodes += nodes[row] != 0;
+        untimed->nodes_without += !starts[row] && nodes[row];
     }
 }
 
-static enum mp_status measure_ranges(struct quality *quality, struct mp_trace *trace,
-                                     struct mp_error *error)
+/* Reads the kernels, once. */
+static enum mp_status untimed_count(struct untimed *untimed, struct mp_trace *trace,
+                                    struct mp_error *error)
 {
     struct mp_cursor *cursor;
     struct mp_batch batch;
     enum mp_status status;
 
+    if (untimed->counted)
+        return MP_OK;
+    *untimed = (struct untimed){.serial = property_is(trace, "MINIPROF_CONCURRENT_KERNELS", "off")};
     MP_TRY(mp_cursor_open(trace, &cursor, error));
-    untimed_select_only(cursor, MP_TABLE_capture, MP_MASK(capture, range, kind, time));
+    cursor_select_only(cursor, MP_TABLE_kernel, MP_MASK(kernel, start, node));
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK)
-        take_lengths(quality, &batch);
+        take_kernels(untimed, &batch);
     mp_cursor_close(cursor);
-    return status == MP_END ? MP_OK
-                            : mp_error_set(error, status, "cannot read the capture ranges: %s",
-                                           mp_status_name(status));
+    if (status != MP_END)
+        return mp_error_set(error, status, "cannot read the kernels: %s", mp_status_name(status));
+    untimed->counted = true;
+    return MP_OK;
+}
+
+static bool untimed_share_is_too_much(uint64_t part, uint64_t whole)
+{
+    return part > whole / 100 * MAX_PERCENT + whole % 100 * MAX_PERCENT / 100;
+}
+
+/* Also if it is every kernel of CUDA graphs: busy time, idle causes, paths and gains would be
+ * wrong.
+ */
+static bool untimed_is_too_many(const struct untimed *untimed)
+{
+    return untimed_share_is_too_much(untimed->without, untimed->kernels) ||
+           (untimed->nodes && untimed->nodes_without == untimed->nodes);
+}
+
+/* Where they are, as far as that is the same for all of them. */
+static const char *where(const struct untimed *untimed)
+{
+    if (untimed->nodes_without < untimed->without)
+        return untimed->serial ? " (--concurrent-kernels off)" : "";
+    return untimed->serial ? " (nodes of CUDA graphs, --concurrent-kernels off)"
+                           : " (nodes of CUDA graphs)";
+}
+
+/* `12 of 15 kernels have no times (...); ...`, or an empty text where they are not too many. */
+static const char *untimed_describe(const struct untimed *untimed, char *text, size_t size)
+{
+    *text = '\0';
+    if (!untimed_is_too_many(untimed))
+        return text;
+    snprintf(text, size, "%s of %s kernel%s %s no times%s%s", mp_count(untimed->without).text,
+             mp_count(untimed->kernels).text, untimed->kernels == 1 ? "" : "s",
+             untimed->without == 1 ? "has" : "have", where(untimed),
+             untimed->serial ? "; record without --concurrent-kernels off" : "");
+    return text;
+}
+
+/* ---- What is missing ---- */
+
+/* A range without an end keeps a huge length. */
+static enum mp_status measure_ranges(struct quality *quality, struct mp_trace *trace,
+                                     struct mp_error *error)
+{
+    struct capture_ranges ranges;
+
+    ranges_init(&ranges, trace);
+    enum mp_status status = ranges_load(&ranges, trace, error);
+    for (size_t i = 0; i < quality->range_count; i++) {
+        const struct capture_range *range = ranges_find(&ranges, quality->ranges[i].range);
+
+        if (range)
+            quality->ranges[i].length = range->end_time - range->begin_time;
+    }
+    ranges_free(&ranges);
+    return status;
 }
 
 /* Keeps `earlier` only if the work ran for more than 2 % of the range. */
@@ -472,90 +535,5 @@ const char *quality_describe(const struct quality *quality, char *text, size_t s
               "rows refer to names that are not in the file");
     describe_ranges(&line, quality);
     describe_gaps(&line, quality);
-    return text;
-}
-
-/* ---- Kernels without times ----
- *
- * Counts kernels without times, and says what is not known because of them.
- */
-
-/* A smaller share is as much as percentiles and sums move from run to run. */
-#define MAX_PERCENT 2
-
-void untimed_select_only(struct mp_cursor *cursor, unsigned table, uint64_t columns)
-{
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], tables[i].id == table ? columns : 0);
-}
-
-static void take_kernels(struct untimed *untimed, const struct mp_batch *batch)
-{
-    const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
-    const uint64_t *starts = kernel.start;
-    const uint64_t *nodes = kernel.node;
-
-    untimed->kernels += batch->rows;
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        untimed->without += !starts[row];
-        untimed->nodes += nodes[row] != 0;
-        untimed->nodes_without += !starts[row] && nodes[row];
-    }
-}
-
-enum mp_status untimed_count(struct untimed *untimed, struct mp_trace *trace,
-                             struct mp_error *error)
-{
-    const char *concurrent = mp_trace_property(trace, "MINIPROF_CONCURRENT_KERNELS");
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
-
-    if (untimed->counted)
-        return MP_OK;
-    *untimed = (struct untimed){.serial = concurrent && !strcmp(concurrent, "off")};
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    untimed_select_only(cursor, MP_TABLE_kernel, MP_MASK(kernel, start, node));
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK)
-        take_kernels(untimed, &batch);
-    mp_cursor_close(cursor);
-    if (status != MP_END)
-        return mp_error_set(error, status, "cannot read the kernels: %s", mp_status_name(status));
-    untimed->counted = true;
-    return MP_OK;
-}
-
-bool untimed_share_is_too_much(uint64_t part, uint64_t whole)
-{
-    return part > whole / 100 * MAX_PERCENT + whole % 100 * MAX_PERCENT / 100;
-}
-
-bool untimed_is_too_many(const struct untimed *untimed)
-{
-    return untimed_share_is_too_much(untimed->without, untimed->kernels) ||
-           (untimed->nodes && untimed->nodes_without == untimed->nodes);
-}
-
-/* Where they are, as far as that is the same for all of them. */
-static const char *where(const struct untimed *untimed)
-{
-    if (untimed->nodes_without < untimed->without)
-        return untimed->serial ? " (--concurrent-kernels off)" : "";
-    return untimed->serial ? " (nodes of CUDA graphs, --concurrent-kernels off)"
-                           : " (nodes of CUDA graphs)";
-}
-
-const char *untimed_describe(const struct untimed *untimed, char *text, size_t size)
-{
-    *text = '\0';
-    if (!untimed_is_too_many(untimed))
-        return text;
-    snprintf(text, size, "%s of %s kernel%s %s no times%s%s", mp_count(untimed->without).text,
-             mp_count(untimed->kernels).text, untimed->kernels == 1 ? "" : "s",
-             untimed->without == 1 ? "has" : "have", where(untimed),
-             untimed->serial ? "; record without --concurrent-kernels off" : "");
     return text;
 }

@@ -32,24 +32,6 @@ struct untimed {
     uint64_t nodes_without; /* of them, without a begin */
 };
 
-/* Makes the cursor deliver these columns of one table and nothing else. */
-void untimed_select_only(struct mp_cursor *cursor, unsigned table, uint64_t columns);
-
-/* Reads the kernels, once. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */
-enum mp_status untimed_count(struct untimed *untimed, struct mp_trace *trace,
-                             struct mp_error *error);
-
-/* More than 2 % of the whole. */
-bool untimed_share_is_too_much(uint64_t part, uint64_t whole);
-
-/* More than 2 % of the kernels, or every kernel of CUDA graphs: busy time, idle causes, paths and
- * gains would be wrong. */
-bool untimed_is_too_many(const struct untimed *untimed);
-
-/* `12 of 15 kernels have no times (...); ...`, or an empty text where they are not too many.
- * Returns `text`. */
-const char *untimed_describe(const struct untimed *untimed, char *text, size_t size);
-
 /* ---- Quality ---- */
 
 /* What one capture range lacks. */

@@ -4,7 +4,6 @@
 #include "profile/ranges.h"
 #include "base/text/units.h"
 #include "profile/definitions.h"
-#include "profile/quality.h"
 
 #include <inttypes.h>
 
@@ -97,7 +96,7 @@ enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace
 
     ranges_columns(masks);
     MP_TRY(mp_cursor_open(trace, &cursor, error));
-    untimed_select_only(cursor, MP_TABLE_capture, masks[MP_INDEX_capture]);
+    cursor_select_only(cursor, MP_TABLE_capture, masks[MP_INDEX_capture]);
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
         status = ranges_take(ranges, &batch);
         if (status)

@@ -46,12 +46,6 @@ struct fingerprint {
     bool unique;                         /* the header names the process and its start */
 };
 
-/* Begins the fingerprint, from the header. */
-void fingerprint_begin(struct fingerprint *print, const struct mp_trace *trace);
-
-/* Takes the next chunk of the file. */
-void fingerprint_take(struct fingerprint *print, const struct mp_chunk *chunk);
-
 bool fingerprint_is_same(const struct fingerprint *a, const struct fingerprint *b);
 
 /* ---- Sets ---- */

@@ -4,10 +4,9 @@
 #include "export/lake/build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/text/strings.h"
 #include "export/rows/rows.h"
+#include "profile/identity.h"
 #include "reports/advise/advise.h"
 #include "reports/layers/layers.h"
 
@@ -90,10 +89,9 @@ enum mp_status lake_put_layers(struct lake *lake, struct mp_error *error)
 
 static void fill_number(const struct mp_trace *trace, const char *key, struct tables_cell *cell)
 {
-    const char *text = mp_trace_property(trace, key);
     uint64_t number;
 
-    if (text && mp_text_to_u64(text, 1, INT32_MAX, &number))
+    if (property_number(trace, key, INT32_MAX, &number) && number)
         *cell = TABLES_NUMBER(number);
 }
 

@@ -16,6 +16,7 @@
 #include "base/text/strings.h"
 #include "export/nvvp/nvvp.h"
 #include "profile/definitions.h"
+#include "profile/identity.h"
 
 #include "base/poison.h"
 
@@ -307,13 +308,6 @@ static enum mp_status put_info(struct nvvp_writer *writer, struct mp_trace *trac
 
 /* ---- The whole ---- */
 
-static bool number_property(const struct mp_trace *trace, const char *key, uint64_t *value)
-{
-    const char *text = mp_trace_property(trace, key);
-
-    return text && mp_text_to_u64(text, 0, INT64_MAX, value);
-}
-
 static void init(struct nvvp_writer *writer, const struct mp_trace *trace)
 {
     size_t limit = definitions_limit(trace);
@@ -323,10 +317,10 @@ static void init(struct nvvp_writer *writer, const struct mp_trace *trace)
     dense_init(&writer->shapes, sizeof(struct mp_row_shape), limit);
     dense_init(&writer->functions, sizeof(struct mp_row_function), limit);
     dense_init(&writer->threads, sizeof(struct mp_row_thread), limit);
-    if (number_property(trace, "start_clock_ns", &clock) &&
-        number_property(trace, "start_realtime_ns", &wall))
+    if (property_number(trace, "start_clock_ns", INT64_MAX, &clock) &&
+        property_number(trace, "start_realtime_ns", INT64_MAX, &wall))
         writer->offset = wall - clock;
-    number_property(trace, "pid", &writer->pid);
+    property_number(trace, "pid", INT64_MAX, &writer->pid);
 }
 
 static void release(struct nvvp_writer *writer)

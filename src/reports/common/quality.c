@@ -8,6 +8,7 @@
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
+#include "profile/identity.h"
 
 #include "base/poison.h"
 
@@ -149,10 +150,9 @@ void json_head(struct json_writer *json, const struct mp_trace *trace,
                const struct quality *quality, const struct definitions *definitions, uint64_t range,
                size_t range_count)
 {
-    const char *pid = mp_trace_property(trace, "pid");
-    uint64_t number;
+    uint64_t pid;
 
-    JSON_FACTS(json, FACT_IF("pid", pid && mp_text_to_u64(pid, 0, UINT64_MAX, &number), number),
+    JSON_FACTS(json, FACT_IF("pid", property_number(trace, "pid", UINT64_MAX, &pid), pid),
                FACT("command", command_of(trace)), FACT("ranges", range_count),
                FACT_IF("range", range, range));
     json_flight(json, trace);
@@ -215,13 +215,6 @@ const char *command_of(const struct mp_trace *trace)
 
 #define TIME_BYTES 24
 
-static bool number_of(const struct mp_trace *trace, const char *key, uint64_t *number)
-{
-    const char *text = mp_trace_property(trace, key);
-
-    return text && mp_text_to_u64(text, 0, UINT64_MAX, number);
-}
-
 /* `SIGSEGV`, `a slow step ("forward" took 61.200ms, more than 50.000ms)` */
 static void print_trigger(FILE *file, const struct mp_trace *trace)
 {
@@ -229,7 +222,7 @@ static void print_trigger(FILE *file, const struct mp_trace *trace)
     char text[TIME_BYTES];
     uint64_t took;
     uint64_t limit;
-    bool is_step = number_of(trace, "flight_step_ns", &took);
+    bool is_step = property_number(trace, "flight_step_ns", UINT64_MAX, &took);
 
     fputs(is_step ? "a " : "", file);
     foreign_put_text(file, mp_trace_property(trace, "flight_reason"));
@@ -238,7 +231,7 @@ static void print_trigger(FILE *file, const struct mp_trace *trace)
     fputs(" (\"", file);
     foreign_put_text(file, name ? name : "");
     fprintf(file, "\" took %s", mp_format_time(text, sizeof text, took));
-    if (number_of(trace, "flight_step_limit_ns", &limit))
+    if (property_number(trace, "flight_step_limit_ns", UINT64_MAX, &limit))
         fprintf(file, ", more than %s", mp_format_time(text, sizeof text, limit));
     fputc(')', file);
 }
@@ -251,11 +244,11 @@ static void print_covered(FILE *file, const struct mp_trace *trace)
     uint64_t until;
     uint64_t trigger;
 
-    if (!number_of(trace, "flight_from_ns", &from) ||
-        !number_of(trace, "flight_until_ns", &until) || until < from)
+    if (!property_number(trace, "flight_from_ns", UINT64_MAX, &from) ||
+        !property_number(trace, "flight_until_ns", UINT64_MAX, &until) || until < from)
         return;
     fprintf(file, "; it covers %s", mp_format_time(text, sizeof text, until - from));
-    if (number_of(trace, "flight_trigger_ns", &trigger) && trigger <= until)
+    if (property_number(trace, "flight_trigger_ns", UINT64_MAX, &trigger) && trigger <= until)
         fprintf(file, ", up to %s after that", mp_format_time(text, sizeof text, until - trigger));
 }
 
@@ -288,7 +281,7 @@ void json_flight(struct json_writer *json, const struct mp_trace *trace)
     json_key_object(json, "flight");
     JSON_FACTS(json, FACT("reason", reason));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (number_of(trace, numbers[i].property, &number))
+        if (property_number(trace, numbers[i].property, UINT64_MAX, &number))
             JSON_FACTS(json, FACT(numbers[i].key, number));
     }
     json_close_object(json);

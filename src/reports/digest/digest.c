@@ -10,7 +10,7 @@
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
-#include "base/text/strings.h"
+#include "profile/identity.h"
 #include "profile/ranges.h"
 #include "reports/deps/deps.h"
 #include "reports/summary/summary.h"
@@ -40,10 +40,8 @@ static inline enum mp_status digest_copy(struct digest *digest, const char *text
 
 static uint64_t number_of(const struct mp_trace *trace, const char *key, uint64_t unknown)
 {
-    const char *text = mp_trace_property(trace, key);
-    uint64_t number;
-
-    return text && mp_text_to_u64(text, 0, UINT64_MAX, &number) ? number : unknown;
+    property_number(trace, key, UINT64_MAX, &unknown);
+    return unknown;
 }
 
 /* NULL also for an empty one. */

@@ -9,6 +9,7 @@
 #include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/common/tally.h"
+#include "profile/identity.h"
 #include "profile/names/kernel_kinds.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"
@@ -470,9 +471,8 @@ static enum mp_status kernels_finish(struct pass *pass, struct mp_error *error)
 static void kernels_begin(struct pass *pass, const struct mp_trace *trace)
 {
     struct kernels *kernels = pass->kernels;
-    const char *gpu = mp_trace_property(trace, "MINIPROF_GPU");
 
-    *kernels = (struct kernels){.recorded = !gpu || strcmp(gpu, "off") != 0};
+    *kernels = (struct kernels){.recorded = !property_is(trace, "MINIPROF_GPU", "off")};
     definitions_init(&kernels->definitions, trace);
     shapes_init(&kernels->shapes, trace);
     quality_init(&kernels->quality, trace);

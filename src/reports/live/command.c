@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "profile/identity.h"
 #include "reports/live/live.h"
 #include "reports/live/print.h"
 #include "run/run.h"
@@ -155,12 +156,11 @@ static bool has_ended(const struct view *view)
 /* For a file: the process that the header names, if it may be on this machine. */
 static pid_t pid_of_trace(const struct mp_trace *trace)
 {
-    const char *text = mp_trace_property(trace, "pid");
     const char *host = mp_trace_property(trace, "hostname");
     char own[256] = "";
     uint64_t pid;
 
-    if (!text || !mp_text_to_u64(text, 1, INT32_MAX, &pid))
+    if (!property_number(trace, "pid", INT32_MAX, &pid) || !pid)
         return 0;
     gethostname(own, sizeof own - 1);
     return host && mp_text_equal(host, own) ? (pid_t)pid : 0;

@@ -4,9 +4,9 @@
 #include "reports/memory/print.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text/units.h"
+#include "profile/identity.h"
 #include "reports/common/quality.h"
 
 #include "base/poison.h"
@@ -103,11 +103,9 @@ static void memory_print_notes(const struct report_out *out, const struct mp_tra
 
 const char *memory_why_nothing(const struct mp_trace *trace, const struct memory *memory)
 {
-    const char *setting = mp_trace_property(trace, "MINIPROF_MEMORY");
-
     if (memory->events.count || memory->pool_count)
         return NULL;
-    if (setting && !strcmp(setting, "off"))
+    if (property_is(trace, "MINIPROF_MEMORY", "off"))
         return "Allocations were not recorded: MINIPROF_MEMORY=off.";
     return "No allocations in the trace: none was made while it was recorded.";
 }

@@ -4,7 +4,6 @@
 #include "reports/overlap/overlap.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/data/algorithms.h"
 #include "base/data/map.h"
@@ -12,6 +11,7 @@
 #include "profile/activity.h"
 #include "profile/common/tally.h"
 #include "profile/dense.h"
+#include "profile/identity.h"
 #include "profile/merge.h"
 #include "profile/names/kernel_kinds.h"
 #include "profile/ranges.h"
@@ -541,10 +541,9 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
 static void overlap_begin(struct overlap_pass *pass)
 {
     struct overlap *overlap = pass->overlap;
-    const char *gpu = mp_trace_property(pass->trace, "MINIPROF_GPU");
     size_t limit = definitions_limit(pass->trace);
 
-    *overlap = (struct overlap){.recorded = !gpu || strcmp(gpu, "off") != 0};
+    *overlap = (struct overlap){.recorded = !property_is(pass->trace, "MINIPROF_GPU", "off")};
     definitions_init(&overlap->definitions, pass->trace);
     quality_init(&overlap->quality, pass->trace);
     dense_init(&pass->lanes, sizeof(struct overlap_lane), limit);

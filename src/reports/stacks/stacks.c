@@ -7,7 +7,7 @@
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
-#include "base/text/strings.h"
+#include "profile/identity.h"
 #include "profile/stacks/where.h"
 #include "reports/stacks/build.h"
 #include "trace/schema.h"
@@ -322,15 +322,6 @@ static void weigh_samples(struct stacks_making *making)
 
 /* ---- The whole ---- */
 
-/* A number among the properties of the header. */
-static uint64_t property(const struct mp_trace *trace, const char *key, uint64_t preset)
-{
-    const char *text = mp_trace_property(trace, key);
-    uint64_t value;
-
-    return text && mp_text_to_u64(text, 0, UINT32_MAX, &value) ? value : preset;
-}
-
 static enum mp_status weigh(struct stacks_making *making, struct mp_trace *trace,
                             struct mp_error *error)
 {
@@ -376,11 +367,9 @@ enum mp_status stacks_build(struct mp_trace *trace, const struct stacks_options 
     struct stacks_making making = {.result = result, .options = options};
     struct capture_ranges ranges;
 
-    *result = (struct stacks_result){
-        .asked = call_stacks_asked(trace),
-        .every = property(trace, "MINIPROF_STACKS_EVERY", 1),
-        .over = property(trace, "MINIPROF_STACKS_OVER", 0),
-    };
+    *result = (struct stacks_result){.asked = call_stacks_asked(trace), .every = 1};
+    property_number(trace, "MINIPROF_STACKS_EVERY", UINT32_MAX, &result->every);
+    property_number(trace, "MINIPROF_STACKS_OVER", UINT32_MAX, &result->over);
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
     result->quality.only = options->range;

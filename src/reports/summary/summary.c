@@ -9,6 +9,7 @@
 
 #include "base/data/algorithms.h"
 #include "profile/common/tally.h"
+#include "profile/identity.h"
 #include "profile/ranges.h"
 #include "profile/reading.h"
 #include "reports/summary/unified.h"
@@ -363,20 +364,13 @@ static enum mp_status build_groups(struct pass *pass, struct mp_error *error)
     return MP_OK;
 }
 
-static bool is_setting(const struct mp_trace *trace, const char *name, const char *value)
-{
-    const char *text = mp_trace_property(trace, name);
-
-    return text && !strcmp(text, value);
-}
-
 static void summary_begin(struct pass *pass, const struct mp_trace *trace)
 {
     struct summary *summary = pass->summary;
 
     *summary = (struct summary){.range_count = 0};
-    summary->recorded[SUMMARY_GPU] = !is_setting(trace, "MINIPROF_GPU", "off");
-    summary->recorded[SUMMARY_API] = !is_setting(trace, "MINIPROF_API", "none");
+    summary->recorded[SUMMARY_GPU] = !property_is(trace, "MINIPROF_GPU", "off");
+    summary->recorded[SUMMARY_API] = !property_is(trace, "MINIPROF_API", "none");
     definitions_init(&summary->definitions, trace);
     quality_init(&summary->quality, trace);
     summary->quality.only = pass->options->range;
