@@ -6,27 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "profile/common/statistics.h"
 #include "reports/common/quality.h"
 #include "reports/deps/sections.h"
 
 #include "base/poison.h"
-
-static const struct report_column columns[] = {
-    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16, .share = true},
-    {.title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 13},
-    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13, .drop = 1},
-    {.title = "P99", .key = "p99_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "Waiting time",
-     .key = "waiting_mean_ns",
-     .kind = REPORT_CELL_MEAN,
-     .width = 12,
-     .share = true},
-    {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
-};
-
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
 /* Percentiles of the sum of the parts, which do not follow from the percentiles of the parts. */
 static enum mp_status other_statistics(const struct deps_report *report, struct statistics *other)
@@ -50,50 +36,77 @@ static enum mp_status other_statistics(const struct deps_report *report, struct 
     return MP_OK;
 }
 
-static const struct statistics *statistics_of_row(const struct deps_iterations *iterations,
-                                                  const struct statistics *other,
+struct mean_table {
+    const struct deps_iterations *iterations;
+    struct deps_table_rows rows; /* owned */
+    struct statistics other;     /* of <Other> */
+};
+
+struct mean_row {
+    const char *name;
+    const struct statistics *critical;
+    double waiting;
+};
+
+static struct report_cell percent_cell(const void *at, struct report_table *table)
+{
+    const struct mean_row *row = at;
+    const struct mean_table *means = table->of;
+
+    return report_real_cell(deps_percent(row->critical->mean, means->iterations->window.mean));
+}
+
+static const struct report_column columns[] = {
+    COLUMN("Critical path(%)", NULL, PERCENT, 16, .cell = percent_cell, .share = true),
+    COLUMN("Mean", "mean_ns", MEAN, 13, THROUGH(struct mean_row, critical, mean)),
+    COLUMN("P50", "p50_ns", TIME, 13, THROUGH(struct mean_row, critical, p50), .drop = 1),
+    COLUMN("P99", "p99_ns", TIME, 13, THROUGH(struct mean_row, critical, p99)),
+    COLUMN("Waiting time", "waiting_mean_ns", MEAN, 12, MEMBER(struct mean_row, waiting),
+           .share = true),
+    COLUMN("Name", "name", TEXT, 4, MEMBER(struct mean_row, name)),
+};
+
+static const struct statistics *statistics_of_row(const struct mean_table *means,
                                                   const struct deps_table_row *row)
 {
     if (row->id)
-        return &iterations->critical[row->id];
-    return row->part < DEPS_PARTS ? &iterations->parts[row->part] : other;
+        return &means->iterations->critical[row->id];
+    return row->part < DEPS_PARTS ? &means->iterations->parts[row->part] : &means->other;
 }
 
-/* Passes every row to report_row or report_measure. */
-static void each_mean_row(struct report_table *table, const struct deps_iterations *iterations,
-                          const struct deps_table_rows *rows, const struct statistics *other,
-                          void (*take)(struct report_table *, const struct report_cell *))
+static void each_mean_row(struct report_table *table, report_take *take)
 {
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct deps_table_row *row = &rows->items[i];
-        const struct statistics *critical = statistics_of_row(iterations, other, row);
-        double waiting = row->id ? iterations->waiting[row->id].mean : 0;
-        struct report_cell cells[COLUMN_COUNT] = {
-            report_real_cell(deps_percent(critical->mean, iterations->window.mean)),
-            report_real_cell(critical->mean),
-            report_number_cell(critical->p50),
-            report_number_cell(critical->p99),
-            report_real_cell(waiting),
-            report_text_cell(row->name)};
-        take(table, cells);
+    const struct mean_table *means = table->of;
+
+    for (size_t i = 0; i < means->rows.count; i++) {
+        const struct deps_table_row *row = &means->rows.items[i];
+        const struct mean_row mean = {
+            .name = row->name,
+            .critical = statistics_of_row(means, row),
+            .waiting = row->id ? means->iterations->waiting[row->id].mean : 0,
+        };
+
+        take(table, &mean);
     }
 }
 
-static enum mp_status print_table(struct report_table *table, const struct deps_report *report,
-                                  bool parts)
+/* As text or CSV to `out`, or as the key `rows`. */
+static enum mp_status print_means(const struct report_out *out, struct json_writer *json,
+                                  const struct deps_report *report)
 {
-    struct statistics other = {0};
-    struct deps_table_rows rows;
+    struct mean_table means = {.iterations = report->iterations};
+    const struct report_layout layout = {REPORT_COLUMNS(columns), .of = &means,
+                                         .measuring = REPORT_FIT_UNITS};
+    bool parts = out && report->parts;
 
     if (!parts)
-        MP_TRY(other_statistics(report, &other));
-    MP_TRY(deps_rows_build(report->deps, &report->iterations->total, parts, &rows));
-    if (table->format == REPORT_CSV)
-        each_mean_row(table, report->iterations, &rows, &other, report_measure);
-    report_header(table);
-    each_mean_row(table, report->iterations, &rows, &other, report_row);
-    report_end(table);
-    deps_rows_free(&rows);
+        MP_TRY(other_statistics(report, &means.other));
+    MP_TRY(deps_rows_build(report->deps, &report->iterations->total, parts, &means.rows));
+    if (out)
+        report_print(out, &layout, each_mean_row);
+    else
+        report_json_print(json, "rows", &layout, each_mean_row);
+    deps_rows_free(&means.rows);
     return MP_OK;
 }
 
@@ -113,7 +126,6 @@ static void print_length(const struct report_out *out, const struct deps_report 
 enum mp_status print_deps_iterations(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps_windows *windows = report->windows;
-    struct report_table table;
 
     print_deps_title(out, report,
                      "Dependency Analysis of %s iteration%s '%s':", mp_count(windows->count).text,
@@ -122,8 +134,7 @@ enum mp_status print_deps_iterations(const struct report_out *out, const struct 
     if (windows->unfinished)
         print_note(out, report->trace, "%s more %s no begin or no end in the trace",
                    mp_count(windows->unfinished).text, windows->unfinished == 1 ? "has" : "have");
-    report_begin(&table, out, columns, COLUMN_COUNT);
-    MP_TRY(print_table(&table, report, report->parts));
+    MP_TRY(print_means(out, NULL, report));
     if (report->parts)
         print_deps_host(out, report);
     return MP_OK;
@@ -140,17 +151,6 @@ static void json_parts(struct json_writer *json, const struct deps_iterations *i
     json_close_array(json);
 }
 
-static enum mp_status json_rows(struct json_writer *json, const struct deps_report *report)
-{
-    struct report_table table;
-
-    json_key_array(json, "rows");
-    report_begin_json(&table, json, columns, COLUMN_COUNT);
-    MP_TRY(print_table(&table, report, false));
-    json_close_array(json);
-    return MP_OK;
-}
-
 enum mp_status json_deps_iterations(struct json_writer *json, const struct deps_report *report)
 {
     const struct deps_iterations *iterations = report->iterations;
@@ -162,7 +162,7 @@ enum mp_status json_deps_iterations(struct json_writer *json, const struct deps_
                FACT("unfinished", report->windows->unfinished),
                STATISTICS_MIDDLE(&iterations->window, true),
                STATISTICS_ENDS(&iterations->window, true));
-    MP_TRY(json_rows(json, report));
+    MP_TRY(print_means(NULL, json, report));
     json_parts(json, iterations);
     if (report->slowest) {
         json_key(json, "slowest");
@@ -177,21 +177,25 @@ enum mp_status json_deps_iterations(struct json_writer *json, const struct deps_
 
 #define ROWS_IN_TEXT 10
 
-static const struct report_column slowest_columns[] = {
-    {.title = "Iteration", .kind = REPORT_CELL_ID, .width = 9},
-    {.title = "Difference", .key = "difference_ns", .kind = REPORT_CELL_CHANGE, .width = 13},
-    {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "In the median", .key = "median_critical_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
-};
-
-#define SLOWEST_COLUMN_COUNT (sizeof slowest_columns / sizeof *slowest_columns)
-
 struct difference {
     const char *name;
+    uint64_t iteration;
     uint64_t slow; /* ns on the path */
     uint64_t median;
+    int64_t more; /* ns: slow - median */
 };
+
+static const struct report_column slowest_columns[] = {
+    COLUMN("Iteration", NULL, ID, 9, MEMBER(struct difference, iteration),
+           .formats = REPORT_IN_CSV | REPORT_IN_SHEET),
+    COLUMN("Difference", "difference_ns", CHANGE, 13, MEMBER(struct difference, more)),
+    COLUMN("Critical path", "critical_ns", TIME, 13, MEMBER(struct difference, slow)),
+    COLUMN("In the median", "median_critical_ns", TIME, 13, MEMBER(struct difference, median)),
+    COLUMN("Name", "name", TEXT, 4, MEMBER(struct difference, name)),
+};
+
+static const struct report_layout slowest_layout = {
+    REPORT_COLUMNS(slowest_columns), .name = "slowest", .measuring = REPORT_FIT_UNITS};
 
 struct comparison {
     const struct deps_report *report;
@@ -203,20 +207,12 @@ struct comparison {
     size_t count;
 };
 
-static int64_t difference_of(const struct difference *row)
-{
-    return (int64_t)(row->slow - row->median);
-}
-
 static int compare_differences(const void *left, const void *right)
 {
-    int64_t a = difference_of(left);
-    int64_t b = difference_of(right);
+    const struct difference *a = left;
+    const struct difference *b = right;
 
-    if (a != b)
-        return a < b ? 1 : -1;
-    return strcmp(((const struct difference *)left)->name,
-                  ((const struct difference *)right)->name);
+    return MP_ORDER(b->more, a->more) ?: strcmp(a->name, b->name);
 }
 
 static void comparison_free(struct comparison *comparison)
@@ -246,7 +242,8 @@ static enum mp_status comparison_init(struct comparison *comparison,
 static void add_row(struct comparison *comparison, const char *name, uint64_t slow, uint64_t median)
 {
     if (slow || median)
-        comparison->rows[comparison->count++] = (struct difference){name, slow, median};
+        comparison->rows[comparison->count++] =
+            (struct difference){name, comparison->slow->id, slow, median, (int64_t)(slow - median)};
 }
 
 static void compare_with(struct comparison *comparison, const struct deps_window *slow)
@@ -289,21 +286,9 @@ static uint64_t length_of(const struct deps_window *window)
     return window->end - window->begin;
 }
 
-static void take_difference(struct report_table *table, const struct comparison *comparison,
-                            const struct difference *row,
-                            void (*take)(struct report_table *, const struct report_cell *))
-{
-    struct report_cell cells[SLOWEST_COLUMN_COUNT] = {
-        report_number_cell(comparison->slow->id), report_number_cell(row->slow - row->median),
-        report_number_cell(row->slow), report_number_cell(row->median),
-        report_text_cell(row->name)};
-
-    take(table, table->format == REPORT_CSV ? cells : cells + 1);
-}
-
 /* ---- Text: the greatest differences, and one row for the others ---- */
 
-static void print_rest(struct report_table *table, const struct comparison *comparison, size_t from)
+static struct difference rest_of(const struct comparison *comparison, size_t from)
 {
     struct difference rest = {.name = "(all others)"};
 
@@ -311,37 +296,38 @@ static void print_rest(struct report_table *table, const struct comparison *comp
         rest.slow += comparison->rows[i].slow;
         rest.median += comparison->rows[i].median;
     }
-    if (from < comparison->count)
-        take_difference(table, comparison, &rest, report_row);
+    rest.more = (int64_t)(rest.slow - rest.median);
+    return rest;
 }
 
 static void print_comparison(const struct comparison *comparison, void *context)
 {
     char slow[MP_FORMATTED_BYTES];
     char median[MP_FORMATTED_BYTES];
-    struct report_table table;
+    struct difference rows[ROWS_IN_TEXT + 1];
     const struct report_out *out = context;
-    size_t shown = 0;
+    size_t count = 0;
 
     mp_format_time(slow, sizeof slow, length_of(comparison->slow));
     mp_format_time(median, sizeof median, length_of(comparison->median));
     print_note(out, comparison->report->trace,
                "Iteration %" PRIu64 ": %s; the median one (%" PRIu64 "): %s", comparison->slow->id,
                slow, comparison->median->id, median);
-    report_begin(&table, out, slowest_columns + 1, SLOWEST_COLUMN_COUNT - 1);
-    report_header(&table);
-    while (shown < ROWS_IN_TEXT && shown < comparison->count &&
-           difference_of(&comparison->rows[shown]) > 0)
-        take_difference(&table, comparison, &comparison->rows[shown++], report_row);
-    print_rest(&table, comparison, shown);
-    report_end(&table);
+    for (; count < ROWS_IN_TEXT && count < comparison->count && comparison->rows[count].more > 0;
+         count++)
+        rows[count] = comparison->rows[count];
+    if (count < comparison->count) {
+        rows[count] = rest_of(comparison, count);
+        count++;
+    }
+    report_array(out, &slowest_layout, rows, count, sizeof *rows);
 }
 
 /* ---- CSV: all rows in one table ---- */
 
 struct csv {
     struct report_table table;
-    void (*take)(struct report_table *, const struct report_cell *);
+    report_take *take;
 };
 
 static void take_csv(const struct comparison *comparison, void *context)
@@ -349,18 +335,18 @@ static void take_csv(const struct comparison *comparison, void *context)
     struct csv *csv = context;
 
     for (size_t i = 0; i < comparison->count; i++)
-        take_difference(&csv->table, comparison, &comparison->rows[i], csv->take);
+        csv->take(&csv->table, &comparison->rows[i]);
 }
 
 static enum mp_status print_csv(const struct report_out *out, const struct deps_report *report)
 {
-    struct csv csv = {.take = report_measure};
+    struct csv csv = {.take = report_survey};
 
-    report_begin(&csv.table, out, slowest_columns, SLOWEST_COLUMN_COUNT);
-    csv.table.name = "slowest";
-    MP_TRY(each_slowest(report, &csv, take_csv));
+    report_open(&csv.table, out, &slowest_layout);
+    if (report_needs_survey(&csv.table))
+        MP_TRY(each_slowest(report, &csv, take_csv));
     report_header(&csv.table);
-    csv.take = report_row;
+    csv.take = report_put;
     MP_TRY(each_slowest(report, &csv, take_csv));
     report_end(&csv.table);
     return MP_OK;
@@ -381,19 +367,14 @@ enum mp_status print_deps_slowest(const struct report_out *out, const struct dep
 static void json_comparison(const struct comparison *comparison, void *context)
 {
     struct json_writer *json = context;
-    struct report_table table;
 
     json_open_object(json);
     JSON_FACTS(json, FACT("iteration", comparison->slow->id),
                FACT("window_ns", length_of(comparison->slow)),
                FACT("median_iteration", comparison->median->id),
                FACT("median_window_ns", length_of(comparison->median)));
-    json_key_array(json, "rows");
-    report_begin_json(&table, json, slowest_columns + 1, SLOWEST_COLUMN_COUNT - 1);
-    for (size_t i = 0; i < comparison->count; i++)
-        take_difference(&table, comparison, &comparison->rows[i], report_row);
-    report_end(&table);
-    json_close_array(json);
+    report_json_array(json, "rows", &slowest_layout, comparison->rows, comparison->count,
+                      sizeof *comparison->rows);
     json_close_object(json);
 }
 

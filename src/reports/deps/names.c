@@ -180,133 +180,133 @@ void print_deps_host(const struct report_out *out, const struct deps_report *rep
     print_host_code(out, &host);
 }
 
-void json_deps_host(struct json_writer *json, const struct deps_report *report)
-{
-    const struct host_code host = {.gaps = report->gaps};
-
-    json_host_code(json, &host);
-}
-
 #define STEP_BYTES 512
 
-static const struct report_column latency_columns[] = {
-    {.title = "Shortest", .key = "shortest_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "P90", .key = "p90_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "Examples", .key = "examples", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "Step", .key = "step", .kind = REPORT_CELL_TEXT, .width = 4},
-};
-
-#define LATENCY_COLUMN_COUNT (sizeof latency_columns / sizeof *latency_columns)
-
 /* "cuLaunchKernel to kernel", "stream to copy", "node to kernel". */
-static const char *step_of(const struct deps *deps, const struct deps_latency *latency,
-                           char buffer[STEP_BYTES])
+static struct report_cell step_cell(const void *at, struct report_table *table)
 {
+    const struct deps_latency *latency = at;
+    const struct deps *deps = table->of;
+    char step[STEP_BYTES];
     static const char *const places[] = {"stream", "stream to first node:", "node"};
     const char *call = mp_intern_get(&deps->names, latency->call, NULL);
 
     if (!latency->call)
-        snprintf(buffer, STEP_BYTES, "%s to %s", places[latency->place],
+        snprintf(step, STEP_BYTES, "%s to %s", places[latency->place],
                  deps_kind_name(latency->kind));
     else if (latency->place)
-        snprintf(buffer, STEP_BYTES, "%s to first %s of graph %" PRIu64, call,
+        snprintf(step, STEP_BYTES, "%s to first %s of graph %" PRIu64, call,
                  deps_kind_name(latency->kind), latency->graph);
     else
-        snprintf(buffer, STEP_BYTES, "%s to %s", call,
+        snprintf(step, STEP_BYTES, "%s to %s", call,
                  latency->work ? mp_intern_get(&deps->names, latency->work, NULL)
                                : deps_kind_name(latency->kind));
-    return buffer;
+    return report_text_cell(report_say(table, "%s", step));
 }
 
-/* Passes each class of which the trace has an example to report_row or report_measure. */
-static void each_latency(struct report_table *table, const struct deps *deps,
-                         void (*take)(struct report_table *, const struct report_cell *))
+static const struct report_column latency_columns[] = {
+    COLUMN("Shortest", "shortest_ns", TIME, 13, MEMBER(struct deps_latency, shortest)),
+    COLUMN("P50", "p50_ns", TIME, 13, MEMBER(struct deps_latency, p50)),
+    COLUMN("P90", "p90_ns", TIME, 13, MEMBER(struct deps_latency, p90)),
+    COLUMN("Examples", "examples", COUNT, 8, MEMBER(struct deps_latency, examples)),
+    COLUMN("Step", "step", TEXT, 4, .cell = step_cell),
+};
+
+/* Each class of which the trace has an example. */
+static void each_latency(struct report_table *table, report_take *take)
 {
-    for (uint32_t i = 0; i < deps->launch_classes.count + DEPS_CLASSES; i++) {
-        const struct deps_latency *latency = i < deps->launch_classes.count
-                                                 ? &deps->launch_latencies[i]
-                                                 : &deps->latencies[i - deps->launch_classes.count];
-        char step[STEP_BYTES];
+    const struct deps *deps = table->of;
+    uint32_t launches = deps->launch_classes.count;
 
-        if (latency->examples) {
-            struct report_cell cells[LATENCY_COLUMN_COUNT] = {
-                report_number_cell(latency->shortest), report_number_cell(latency->p50),
-                report_number_cell(latency->p90), report_number_cell(latency->examples),
-                report_text_cell(step_of(deps, latency, step))};
+    for (uint32_t i = 0; i < launches + DEPS_CLASSES; i++) {
+        const struct deps_latency *latency =
+            i < launches ? &deps->launch_latencies[i] : &deps->latencies[i - launches];
 
-            take(table, cells);
-        }
+        if (latency->examples)
+            take(table, latency);
     }
 }
 
-void print_deps_latencies(const struct report_out *out, const struct deps_report *report)
+static struct report_layout latency_layout(const struct deps_report *report)
 {
-    struct report_table table;
+    return (struct report_layout){REPORT_COLUMNS(latency_columns), .of = report->deps,
+                                  .name = "latencies", .measuring = REPORT_FIT_UNITS};
+}
+
+static void print_latencies(const struct report_out *out, const struct deps_report *report)
+{
+    const struct report_layout layout = latency_layout(report);
 
     print_deps_title(out, report,
                      "Shortest latency of each kind of step: P10 of at least %d examples, else the "
                      "least.",
                      DEPS_ENOUGH_EXAMPLES);
-    report_begin(&table, out, latency_columns, LATENCY_COLUMN_COUNT);
-    table.name = "latencies";
-    if (out->format == REPORT_CSV)
-        each_latency(&table, report->deps, report_measure);
-    report_header(&table);
-    each_latency(&table, report->deps, report_row);
-    report_end(&table);
+    report_print(out, &layout, each_latency);
 }
 
 void json_deps_latencies(struct json_writer *json, const struct deps_report *report)
 {
-    struct report_table table;
+    const struct report_layout layout = latency_layout(report);
 
-    json_open_array(json);
-    report_begin_json(&table, json, latency_columns, LATENCY_COLUMN_COUNT);
-    each_latency(&table, report->deps, report_row);
-    report_end(&table);
-    json_close_array(json);
+    report_json_print(json, "latencies", &layout, each_latency);
 }
 
 /* ---- The table ---- */
 
+static struct report_cell percent_cell(const void *at, struct report_table *table)
+{
+    const struct deps_table_row *row = at;
+    const struct deps_result *result = table->of;
+
+    return report_real_cell(deps_percent((double)row->numbers.critical, (double)result->window));
+}
+
+static struct report_cell waiting_cell(const void *at, struct report_table *table)
+{
+    (void)table;
+    return report_number_cell(deps_row_waiting(&((const struct deps_table_row *)at)->numbers));
+}
+
+#define ROW(member) MEMBER(struct deps_table_row, member)
+#define JSON_ONLY   .formats = REPORT_IN_JSON
+#define NOT_JSON    .formats = REPORT_IN_TEXT | REPORT_IN_CSV | REPORT_IN_SHEET
+
 /* nvprof 11's columns and widths. */
 static const struct report_column columns[] = {
-    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16, .share = true},
-    {.title = "Critical path",
-     .key = "critical_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 13,
-     .decimals = true},
-    {.title = "Waiting time",
-     .key = "waiting_ns",
-     .kind = REPORT_CELL_TIME,
-     .width = 12,
-     .decimals = true,
-     .share = true},
-    {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4},
+    COLUMN("Critical path(%)", NULL, PERCENT, 16, .cell = percent_cell, .share = true),
+    COLUMN(NULL, "name", TEXT, 0, ROW(name), JSON_ONLY),
+    COLUMN("Critical path", "critical_ns", TIME, 13, ROW(numbers.critical), .decimals = true),
+    COLUMN("Waiting time", "waiting_ns", TIME, 12, .cell = waiting_cell, .decimals = true,
+           .share = true, NOT_JSON),
+    COLUMN("Name", NULL, TEXT, 4, ROW(name)),
+    COLUMN(NULL, "waiting_ns", TIME, 0, ROW(numbers.waiting), JSON_ONLY),
+    COLUMN(NULL, "device_waiting_ns", TIME, 0, ROW(numbers.device_waiting), JSON_ONLY),
+    COLUMN(NULL, "calls", COUNT, 0, ROW(numbers.calls), JSON_ONLY),
 };
 
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
-
-/* Passes every row to report_row or report_measure. */
-static void each_name(struct report_table *table, const struct deps_table_rows *rows,
-                      uint64_t window,
-                      void (*take)(struct report_table *, const struct report_cell *))
+static struct report_layout names_layout(const struct deps_report *report)
 {
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct deps_table_row *row = &rows->items[i];
-        double percent = deps_percent((double)row->numbers.critical, (double)window);
-        struct report_cell cells[COLUMN_COUNT] = {
-            report_real_cell(percent), report_number_cell(row->numbers.critical),
-            report_number_cell(deps_row_waiting(&row->numbers)), report_text_cell(row->name)};
-        take(table, cells);
-    }
+    return (struct report_layout){REPORT_COLUMNS(columns), .of = report->result,
+                                  .measuring = REPORT_FIT_UNITS};
+}
+
+static void put_names(const struct report_out *out, const struct deps_report *report,
+                      const struct deps_table_rows *rows)
+{
+    const struct report_layout layout = names_layout(report);
+    struct report_table table;
+
+    report_open(&table, out, &layout);
+    for (size_t i = 0; i < rows->count && out->format == REPORT_CSV; i++)
+        report_survey(&table, &rows->items[i]);
+    report_header(&table);
+    for (size_t i = 0; i < rows->count; i++)
+        report_put(&table, &rows->items[i]);
+    report_end(&table);
 }
 
 enum mp_status print_deps_names(const struct report_out *out, const struct deps_report *report)
 {
-    struct report_table table;
     struct deps_table_rows rows;
 
     if (report->thread)
@@ -320,45 +320,30 @@ enum mp_status print_deps_names(const struct report_out *out, const struct deps_
             return MP_OK;
     }
     MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
-    report_begin(&table, out, columns, COLUMN_COUNT);
-    if (out->format == REPORT_CSV)
-        each_name(&table, &rows, report->result->window, report_measure);
-    report_header(&table);
-    each_name(&table, &rows, report->result->window, report_row);
-    report_end(&table);
+    put_names(out, report, &rows);
     deps_rows_free(&rows);
     if (report->job)
         print_job_ranks(out, report->job);
     if (report->parts) {
         print_deps_host(out, report);
-        print_deps_latencies(out, report);
+        print_latencies(out, report);
     }
     return MP_OK;
-}
-
-static void json_row(struct json_writer *json, const struct deps_table_row *row)
-{
-    JSON_OBJECT(json, FACT("name", row->name), FACT("critical_ns", row->numbers.critical),
-                FACT("waiting_ns", row->numbers.waiting),
-                FACT("device_waiting_ns", row->numbers.device_waiting),
-                FACT("calls", row->numbers.calls));
 }
 
 /* The parts are an object of their own, so the rows have <Other> as a whole. */
 enum mp_status json_deps_names(struct json_writer *json, const struct deps_report *report)
 {
+    const struct report_layout layout = names_layout(report);
     struct deps_table_rows rows;
 
     MP_TRY(deps_rows_build(report->deps, report->result, false, &rows));
-    json_key_array(json, "rows");
-    for (size_t i = 0; i < rows.count; i++)
-        json_row(json, &rows.items[i]);
-    json_close_array(json);
+    report_json_array(json, "rows", &layout, rows.items, rows.count, sizeof *rows.items);
     deps_rows_free(&rows);
     json_key_object(json, "parts");
     for (int part = 0; part < DEPS_PARTS; part++)
         JSON_FACTS(json, FACT(deps_part_key(part), report->result->parts[part]));
     json_close_object(json);
-    json_deps_host(json, report);
+    json_host_code(json, &(struct host_code){.gaps = report->gaps});
     return MP_OK;
 }

@@ -145,10 +145,8 @@ static enum mp_status json_sections(struct json_writer *json, const struct deps_
         json_key(json, "what_if");
         MP_TRY(json_deps_what_if(json, report));
     }
-    if (report->gains) {
-        json_key(json, "top");
+    if (report->gains)
         json_deps_top(json, report);
-    }
     return MP_OK;
 }
 
@@ -183,7 +181,6 @@ static enum mp_status print_json(FILE *out, const struct deps_report *report)
     json_windows(&json, report);
     MP_TRY(json_deps_names(&json, report));
     json_counts(&json, &deps->counts);
-    json_key(&json, "latencies");
     json_deps_latencies(&json, report);
     MP_TRY(json_sections(&json, report));
     json_close_document(&json);

@@ -6,10 +6,8 @@
 
 /* Host code by line; nothing if the trace has no stacks. With --iterations the means of one. */
 void print_deps_host(const struct report_out *out, const struct deps_report *report);
-void json_deps_host(struct json_writer *json, const struct deps_report *report);
 
-/* Shortest latency, percentiles and examples of each kind of step. */
-void print_deps_latencies(const struct report_out *out, const struct deps_report *report);
+/* Shortest latency, percentiles and examples of each kind of step, as the key `latencies`. */
 void json_deps_latencies(struct json_writer *json, const struct deps_report *report);
 
 /* As text or CSV. The JSON functions print the value of their key; that of the names prints the
@@ -31,6 +29,7 @@ enum mp_status json_deps_slowest(struct json_writer *json, const struct deps_rep
 enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report);
 enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_report *report);
 
+/* What would gain most; in JSON as the key `top`. */
 void print_deps_top(const struct report_out *out, const struct deps_report *report);
 void json_deps_top(struct json_writer *json, const struct deps_report *report);
 

@@ -11,8 +11,6 @@
 
 #include "base/poison.h"
 
-#define TEXT_BYTES 96
-
 /* By activity. Of a call only the entry of its first piece is valid, except for `window`. */
 struct trace_entry {
     uint64_t own; /* ns, as the next two */
@@ -38,6 +36,8 @@ struct trace_row {
     const struct deps_lane *lane;
     const struct deps_window *window;
     const struct trace_entry *entry;
+    const char *name;
+    uint64_t offset; /* ns after the begin of its window; with nvprof's columns, of the first row */
     uint64_t slack;
     enum deps_reason bound;
     uint32_t bound_to; /* number of a row; 0: none */
@@ -168,14 +168,19 @@ static struct trace_row row_of(const struct trace_table *table, uint32_t index)
     const struct deps_report *report = table->report;
     const struct deps *deps = report->deps;
     const struct trace_entry *entry = &table->entries[index];
+    const struct deps_activity *activity = &deps->activities[index];
+    const struct deps_window *window = &report->windows->items[entry->window];
     uint32_t to = deps_bound_to(deps, entry->last);
     uint32_t target = to == DEPS_NONE ? index : first_of_call(deps, to);
+    uint64_t from = report->section ? deps->activities[table->order[0]].begin : window->begin;
 
     return (struct trace_row){
-        .activity = &deps->activities[index],
-        .lane = &deps->lanes[deps->activities[index].lane],
-        .window = &report->windows->items[entry->window],
+        .activity = activity,
+        .lane = &deps->lanes[activity->lane],
+        .window = window,
         .entry = entry,
+        .name = deps_name(deps, activity),
+        .offset = activity->begin > from ? activity->begin - from : 0,
         .slack = report->slack ? report->slack[entry->last] : 0,
         .bound = (enum deps_reason)deps->activities[entry->last].bound,
         .bound_to = target == index ? 0 : table->entries[target].number,
@@ -184,128 +189,95 @@ static struct trace_row row_of(const struct trace_table *table, uint32_t index)
 
 /* ---- Text and CSV ---- */
 
-static const struct report_column columns[] = {
-    {.title = "#", .key = "number", .kind = REPORT_CELL_ID},
-    {.title = "Start", .key = "offset_ns", .kind = REPORT_CELL_TIME, .moment = true, .exact = true},
-    {.title = "Duration", .kind = REPORT_CELL_TIME, .exact = true},
-    {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .exact = true},
-    {.title = "Waiting time",
-     .key = "waiting_ns",
-     .kind = REPORT_CELL_TIME,
-     .exact = true,
-     .drop = 3},
-    {.title = "Slack", .kind = REPORT_CELL_TIME, .exact = true, .drop = 4},
-    {.title = "Bound by", .kind = REPORT_CELL_TEXT, .drop = 2},
-    {.title = "To", .key = "bound_to", .kind = REPORT_CELL_TEXT, .drop = 2},
-    {.title = "Where", .kind = REPORT_CELL_TEXT, .drop = 1},
-    {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
-};
-
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
-
-/* Those of nvprof's --print-dependency-analysis-trace. */
-enum { COLUMN_START = 1, COLUMN_WAITING = 4, COLUMN_NAME = 9 };
-
-static const struct report_column nvprof_columns[] = {
-    {.title = "Start", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
-    {.title = "Duration", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
-    {.title = "Critical path", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
-    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true, .drop = 3},
-    {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
-};
-
-#define NVPROF_COLUMN_COUNT (sizeof nvprof_columns / sizeof *nvprof_columns)
-
-/* Starts count from the first activity. nvprof counted them from 1970, so that only two digits
- * differed between rows. */
-static void take_nvprof_row(struct report_table *out, const struct trace_table *table,
-                            const struct report_cell cells[COLUMN_COUNT], uint32_t index,
-                            void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell reason_cell(const void *at, struct report_table *table)
 {
-    const struct deps_activity *activities = table->report->deps->activities;
-    struct report_cell chosen[NVPROF_COLUMN_COUNT];
-    size_t count = 0;
-
-    for (int i = COLUMN_START; i <= COLUMN_WAITING; i++)
-        chosen[count++] = cells[i];
-    chosen[count] = cells[COLUMN_NAME];
-    chosen[0] = report_number_cell(activities[index].begin - activities[table->order[0]].begin);
-    take(out, chosen);
+    (void)table;
+    return report_text_cell(reason_names[((const struct trace_row *)at)->bound]);
 }
 
-/* Prints the stream, with as much of its context and device as tells it from others. */
-static void print_where(const struct trace_table *table, const struct deps_lane *lane,
-                        char text[TEXT_BYTES])
+static struct report_cell bound_to_cell(const void *at, struct report_table *table)
 {
-    const struct deps *deps = table->report->deps;
-    char rank[TEXT_BYTES / 4] = "";
-    char device[TEXT_BYTES / 4] = "";
-    char context[TEXT_BYTES / 4] = "";
+    const struct trace_row *row = at;
+
+    if (!row->bound_to)
+        return report_absent_cell();
+    return report_text_cell(
+        report_say(table, "%s%" PRIu32, table->sheet ? "" : "#", row->bound_to));
+}
+
+/* The stream, with as much of its context and device as tells it from others. */
+static struct report_cell where_cell(const void *at, struct report_table *table)
+{
+    const struct trace_table *activities = table->of;
+    const struct deps *deps = activities->report->deps;
+    const struct deps_lane *lane = ((const struct trace_row *)at)->lane;
+    const char *rank = "";
+    const char *device = "";
+    const char *context = "";
 
     if (deps->ranks)
-        snprintf(rank, sizeof rank, "rank %" PRIu32 " ", deps->ranks[lane->process]);
-    if (lane->is_thread) {
-        snprintf(text, TEXT_BYTES, "%sthread %" PRIu64, rank, lane->tid);
-        return;
-    }
-    if (table->several_devices)
-        snprintf(device, sizeof device, "device %" PRIu64 " ", lane->device);
-    if (table->several_contexts)
-        snprintf(context, sizeof context, "context %" PRIu64 " ", lane->context);
-    snprintf(text, TEXT_BYTES, "%s%s%sstream %" PRIu64, rank, device, context, lane->id);
+        rank = report_say(table, "rank %" PRIu32 " ", deps->ranks[lane->process]);
+    if (lane->is_thread)
+        return report_text_cell(report_say(table, "%sthread %" PRIu64, rank, lane->tid));
+    if (activities->several_devices)
+        device = report_say(table, "device %" PRIu64 " ", lane->device);
+    if (activities->several_contexts)
+        context = report_say(table, "context %" PRIu64 " ", lane->context);
+    return report_text_cell(
+        report_say(table, "%s%s%sstream %" PRIu64, rank, device, context, lane->id));
 }
 
-static void trace_take_row(struct report_table *out, const struct trace_table *table,
-                           uint32_t index,
-                           void (*take)(struct report_table *, const struct report_cell *))
-{
-    struct trace_row row = row_of(table, index);
-    uint64_t from = row.window->begin;
-    uint64_t begin = row.activity->begin;
-    char where[TEXT_BYTES];
-    char to[TEXT_BYTES];
+#define ROW(member)   MEMBER(struct trace_row, member)
+#define ENTRY(member) THROUGH(struct trace_row, entry, member)
 
-    print_where(table, row.lane, where);
-    snprintf(to, sizeof to, "%s%" PRIu32, out->sheet ? "" : "#", row.bound_to);
-    struct report_cell cells[COLUMN_COUNT] = {
-        report_number_cell(row.entry->number),
-        report_number_cell(begin > from ? begin - from : 0),
-        report_number_cell(row.entry->own),
-        report_number_cell(row.entry->critical),
-        report_number_cell(row.entry->waiting),
-        report_number_cell(row.slack),
-        report_text_cell(reason_names[row.bound]),
-        report_text_cell(row.bound_to ? to : NULL),
-        report_text_cell(where),
-        report_text_cell(deps_name(table->report->deps, row.activity))};
-    if (table->report->section)
-        take_nvprof_row(out, table, cells, index, take);
-    else
-        take(out, cells);
+static const struct report_column columns[] = {
+    COLUMN("#", "number", ID, 0, ENTRY(number)),
+    COLUMN("Start", "offset_ns", TIME, 0, ROW(offset), .moment = true, .exact = true),
+    COLUMN("Duration", NULL, TIME, 0, ENTRY(own), .exact = true),
+    COLUMN("Critical path", "critical_ns", TIME, 0, ENTRY(critical), .exact = true),
+    COLUMN("Waiting time", "waiting_ns", TIME, 0, ENTRY(waiting), .exact = true, .drop = 3),
+    COLUMN("Slack", NULL, TIME, 0, ROW(slack), .exact = true, .drop = 4),
+    COLUMN("Bound by", NULL, TEXT, 0, .cell = reason_cell, .drop = 2),
+    COLUMN("To", "bound_to", TEXT, 0, .cell = bound_to_cell, .drop = 2),
+    COLUMN("Where", NULL, TEXT, 0, .cell = where_cell, .drop = 1),
+    COLUMN("Name", NULL, TEXT, 0, ROW(name), .left = true),
+};
+
+/* Those of nvprof's --print-dependency-analysis-trace. Starts count from the first activity. nvprof
+ * counted them from 1970, so that only two digits differed between rows. */
+static const struct report_column nvprof_columns[] = {
+    COLUMN("Start", NULL, TIME, 12, ROW(offset), .decimals = true),
+    COLUMN("Duration", NULL, TIME, 12, ENTRY(own), .decimals = true),
+    COLUMN("Critical path", NULL, TIME, 13, ENTRY(critical), .decimals = true),
+    COLUMN("Waiting time", NULL, TIME, 12, ENTRY(waiting), .decimals = true, .drop = 3),
+    COLUMN("Name", NULL, TEXT, 0, ROW(name), .left = true),
+};
+
+static void each_activity(struct report_table *table, report_take *take)
+{
+    const struct trace_table *activities = table->of;
+
+    for (uint32_t i = 0; i < activities->count; i++) {
+        const struct trace_row row = row_of(activities, activities->order[i]);
+
+        take(table, &row);
+    }
 }
 
 enum mp_status print_deps_trace(const struct report_out *out, const struct deps_report *report)
 {
     struct trace_table table;
-    struct report_table printer;
+    const struct report_layout own = {REPORT_COLUMNS(columns), .of = &table};
+    const struct report_layout nvprofs = {REPORT_COLUMNS(nvprof_columns), .of = &table};
 
     MP_TRY(table_build(&table, report));
     print_deps_title(out, report, "Dependency Analysis, each activity:");
-    if (report->section)
-        report_begin(&printer, out, nvprof_columns, NVPROF_COLUMN_COUNT);
-    else
-        report_begin(&printer, out, columns, COLUMN_COUNT);
-    for (uint32_t i = 0; i < table.count; i++)
-        trace_take_row(&printer, &table, table.order[i], report_measure);
     if (table.count || !report_has_titles(out))
-        report_header(&printer);
+        report_print(out, report->section ? &nvprofs : &own, each_activity);
     if (!table.count) {
         print_csv_prefix(out, report->trace);
         fputs("No activities were profiled.\n", out->file);
     }
-    for (uint32_t i = 0; i < table.count; i++)
-        trace_take_row(&printer, &table, table.order[i], report_row);
-    report_end(&printer);
     table_free(&table);
     return MP_OK;
 }
@@ -324,8 +296,7 @@ static void json_activity(struct json_writer *json, const struct trace_table *ta
     json_open_object(json);
     JSON_FACTS(json, FACT("number", row.entry->number));
     json_deps_window(json, table->report, row.window);
-    JSON_FACTS(json, FACT("kind", deps_kind_name(row.activity->kind)),
-               FACT("name", deps_name(table->report->deps, row.activity)));
+    JSON_FACTS(json, FACT("kind", deps_kind_name(row.activity->kind)), FACT("name", row.name));
     if (table->report->deps->ranks)
         JSON_FACTS(json, FACT("rank", table->report->deps->ranks[lane->process]));
     JSON_FACTS(json, FACT_IF("thread", lane->is_thread, lane->tid),

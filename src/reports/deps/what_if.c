@@ -11,20 +11,36 @@
 
 /* ---- What if ---- */
 
-static const struct report_column columns[] = {
-    {.title = "Now", .kind = REPORT_CELL_MEAN, .width = 13},
-    {.title = "New", .kind = REPORT_CELL_MEAN, .width = 13},
-    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
-    {.title = "Difference(%)", .kind = REPORT_CELL_PERCENT, .width = 13},
-    {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4},
-};
-
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
-
 struct outcome {
     const char *name;
     double now; /* ns; without the change, on the same basis */
     double changed;
+};
+
+static struct report_cell difference_cell(const void *at, struct report_table *table)
+{
+    const struct outcome *outcome = at;
+    double difference = outcome->changed - outcome->now;
+
+    (void)table;
+    return report_number_cell(
+        (uint64_t)(int64_t)(difference < 0 ? difference - 0.5 : difference + 0.5));
+}
+
+static struct report_cell percent_cell(const void *at, struct report_table *table)
+{
+    const struct outcome *outcome = at;
+
+    (void)table;
+    return report_real_cell(deps_percent(outcome->changed - outcome->now, outcome->now));
+}
+
+static const struct report_column columns[] = {
+    COLUMN("Now", NULL, MEAN, 13, MEMBER(struct outcome, now)),
+    COLUMN("New", NULL, MEAN, 13, MEMBER(struct outcome, changed)),
+    COLUMN("Difference", NULL, CHANGE, 13, .cell = difference_cell),
+    COLUMN("Difference(%)", NULL, PERCENT, 13, .cell = percent_cell),
+    COLUMN("Name", NULL, TEXT, 4, MEMBER(struct outcome, name)),
 };
 
 static uint64_t total_of(const struct deps_report *report)
@@ -48,33 +64,6 @@ static enum mp_status new_statistics(const struct deps_report *report,
     *statistics = statistics_of(lengths, count);
     free(lengths);
     return MP_OK;
-}
-
-static void take_outcome(struct report_table *table, const struct outcome *outcome,
-                         void (*take)(struct report_table *, const struct report_cell *))
-{
-    double difference = outcome->changed - outcome->now;
-    int64_t whole = (int64_t)(difference < 0 ? difference - 0.5 : difference + 0.5);
-    struct report_cell cells[COLUMN_COUNT] = {
-        report_real_cell(outcome->now), report_real_cell(outcome->changed),
-        report_number_cell((uint64_t)whole),
-        report_real_cell(deps_percent(difference, outcome->now)), report_text_cell(outcome->name)};
-
-    take(table, cells);
-}
-
-static void print_outcomes(const struct report_out *out, const struct outcome *outcomes,
-                           size_t count)
-{
-    struct report_table table;
-
-    report_begin(&table, out, columns, COLUMN_COUNT);
-    for (size_t i = 0; i < count && out->format == REPORT_CSV; i++)
-        take_outcome(&table, &outcomes[i], report_measure);
-    report_header(&table);
-    for (size_t i = 0; i < count; i++)
-        take_outcome(&table, &outcomes[i], report_row);
-    report_end(&table);
 }
 
 static void print_title(const struct report_out *out, const struct deps_report *report)
@@ -115,7 +104,9 @@ enum mp_status print_deps_what_if(const struct report_out *out, const struct dep
         outcomes[3] = (struct outcome){"Iteration, P99", (double)before->p99, (double)after.p99};
     }
     print_title(out, report);
-    print_outcomes(out, outcomes, report->iterations ? 4 : 1);
+    report_array(out,
+                 &(struct report_layout){REPORT_COLUMNS(columns), .measuring = REPORT_FIT_UNITS},
+                 outcomes, report->iterations ? 4 : 1, sizeof *outcomes);
     print_what_stays(out, report);
     return MP_OK;
 }
@@ -159,55 +150,49 @@ enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_rep
 
 /* ---- What would gain most ---- */
 
-static const struct report_column gain_columns[] = {
-    {.title = "Gain(%)", .kind = REPORT_CELL_PERCENT, .width = 7},
-    {.title = "Gain", .key = "gain_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "Critical path", .key = "critical_ns", .kind = REPORT_CELL_TIME, .width = 13},
-    {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
-};
-
-#define GAIN_COLUMN_COUNT (sizeof gain_columns / sizeof *gain_columns)
-
-/* Passes every row to report_row or report_measure. */
-static void each_gain(struct report_table *table, const struct deps_report *report,
-                      void (*take)(struct report_table *, const struct report_cell *))
+static struct report_cell gain_percent_cell(const void *at, struct report_table *table)
 {
-    for (size_t i = 0; i < report->gain_count; i++) {
-        const struct deps_gain *gain = &report->gains[i];
-        double percent = deps_percent((double)gain->gain, (double)report->result->window);
-        struct report_cell cells[GAIN_COLUMN_COUNT] = {
-            report_real_cell(percent), report_number_cell(gain->gain),
-            report_number_cell(gain->critical),
-            report_text_cell(mp_intern_get(&report->deps->names, gain->name, NULL))};
-        take(table, cells);
-    }
+    const struct deps_gain *gain = at;
+    const struct deps_report *report = table->of;
+
+    return report_real_cell(deps_percent((double)gain->gain, (double)report->result->window));
 }
+
+static struct report_cell gain_name_cell(const void *at, struct report_table *table)
+{
+    const struct deps_report *report = table->of;
+
+    return report_text_cell(
+        mp_intern_get(&report->deps->names, ((const struct deps_gain *)at)->name, NULL));
+}
+
+static const struct report_column gain_columns[] = {
+    COLUMN("Gain(%)", NULL, PERCENT, 7, .cell = gain_percent_cell),
+    COLUMN("Gain", "gain_ns", TIME, 13, MEMBER(struct deps_gain, gain)),
+    COLUMN("Critical path", "critical_ns", TIME, 13, MEMBER(struct deps_gain, critical)),
+    COLUMN("Name", "name", TEXT, 4, .cell = gain_name_cell),
+};
 
 void print_deps_top(const struct report_out *out, const struct deps_report *report)
 {
-    struct report_table table;
+    const struct report_layout layout = {
+        REPORT_COLUMNS(gain_columns),
+        .of = report,
+        .name = report->lengths || report->slowest || report->gains_too ? "gains" : NULL,
+        .measuring = REPORT_FIT_UNITS,
+    };
 
     print_deps_title(out, report, "What if one activity were twice as fast:");
-    if (!report->gain_count && report_has_titles(out)) {
+    if (report->gain_count || !report_has_titles(out))
+        report_array(out, &layout, report->gains, report->gain_count, sizeof *report->gains);
+    else
         fputs("No activity would make a difference.\n", out->file);
-        return;
-    }
-    report_begin(&table, out, gain_columns, GAIN_COLUMN_COUNT);
-    table.name = report->lengths || report->slowest || report->gains_too ? "gains" : NULL;
-    if (out->format == REPORT_CSV)
-        each_gain(&table, report, report_measure);
-    report_header(&table);
-    each_gain(&table, report, report_row);
-    report_end(&table);
 }
 
 void json_deps_top(struct json_writer *json, const struct deps_report *report)
 {
-    struct report_table table;
+    const struct report_layout layout = {REPORT_COLUMNS(gain_columns), .of = report};
 
-    json_open_array(json);
-    report_begin_json(&table, json, gain_columns, GAIN_COLUMN_COUNT);
-    each_gain(&table, report, report_row);
-    report_end(&table);
-    json_close_array(json);
+    report_json_array(json, "top", &layout, report->gains, report->gain_count,
+                      sizeof *report->gains);
 }
