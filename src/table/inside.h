@@ -21,6 +21,16 @@ const char *report_print_in_unit(const struct report_table *table, size_t column
 
 bool report_is_time(enum report_kind kind);
 
+/* ---- Tables cell by cell: cells[i] is of table->columns[i] ---- */
+
+/* Widens columns to fit these cells, and uses the cells to choose the units of columns. */
+void report_measure(struct report_table *table, const struct report_cell *cells);
+
+/* Only chooses the units: nvprof's own tables keep their widths. */
+void report_measure_units(struct report_table *table, const struct report_cell *cells);
+
+void report_row(struct report_table *table, const struct report_cell *cells);
+
 /* number.c: the unit of a whole column. */
 bool report_has_unit_row(const struct report_table *table);
 void report_measure_unit(struct report_table *table, size_t column, const struct report_cell *cell);

@@ -86,18 +86,6 @@ void report_open_json(struct report_table *table, struct json_writer *json,
     table->json = json;
 }
 
-void report_begin(struct report_table *table, const struct report_out *out,
-                  const struct report_column *columns, size_t count)
-{
-    report_open(table, out, &(struct report_layout){.columns = columns, .count = count});
-}
-
-void report_begin_json(struct report_table *table, struct json_writer *json,
-                       const struct report_column *columns, size_t count)
-{
-    report_open_json(table, json, &(struct report_layout){.columns = columns, .count = count});
-}
-
 /* Characters of a cell. A number in its column's unit has at most 8; the unit is not known yet. */
 static size_t width_of(const struct report_table *table, size_t column,
                        const struct report_cell *cell)

@@ -11,10 +11,10 @@
  * For nvprof's -u the form of times and percentages is known. For sizes and throughput in text the
  * form is our choice: 8 characters, in the unit of the column's measured max.
  *
- *     report_begin(&table, &out, columns, count);
- *     for each row: report_measure(&table, cells);     (optional: fits widths and units)
+ *     report_open(&table, &out, &layout);
+ *     for each row: report_survey(&table, row);     (if report_needs_survey)
  *     report_header(&table);
- *     for each row: report_row(&table, cells);
+ *     for each row: report_put(&table, row);
  *     report_end(&table);
  *
  * Without a view (view.h) nothing is allocated. With one the table keeps its rows: nothing else may
@@ -183,17 +183,6 @@ struct report_cell report_ranked_cell(struct report_table *table, const char *te
 __attribute__((format(printf, 2, 3))) const char *report_say(struct report_table *table,
                                                              const char *format, ...);
 
-/* ---- Tables cell by cell ---- */
-
-/* Sets up a table; prints nothing. `columns` must outlive the table. Units of columns need to be
- * measured: in CSV, and in text unless out->units is REPORT_UNITS_AUTO. */
-void report_begin(struct report_table *table, const struct report_out *out,
-                  const struct report_column *columns, size_t count);
-
-/* The same for rows that are objects of a JSON document; at its top they are JSON lines. */
-void report_begin_json(struct report_table *table, struct json_writer *json,
-                       const struct report_column *columns, size_t count);
-
 /* Whether notes for people, titles and empty lines belong into this report. */
 bool report_has_titles(const struct report_out *out);
 
@@ -202,16 +191,8 @@ bool report_failed(const struct report_out *out);
 
 #define REPORT_FIELD_BYTES 64
 
-/* Widens columns to fit these cells, and uses the cells to choose the units of columns. */
-void report_measure(struct report_table *table, const struct report_cell *cells);
-
-/* Only chooses the units: nvprof's own tables keep their widths. */
-void report_measure_units(struct report_table *table, const struct report_cell *cells);
-
 /* Prints what stands above the rows; nothing in JSON. */
 void report_header(struct report_table *table);
-
-void report_row(struct report_table *table, const struct report_cell *cells);
 
 /* Prints lines below the row that came last, as a part of it. Text ends with a newline. */
 void report_below(struct report_table *table, const char *text);

@@ -13,7 +13,7 @@
 
 #include "base/text/json.h"
 #include "base/text/strings.h"
-#include "table/table.h"
+#include "table/inside.h"
 
 static char *output;
 static size_t output_size;
@@ -51,7 +51,7 @@ static void begin_table(struct report_table *table, FILE *out, enum report_forma
 {
     struct report_out to = {.file = out, .format = format, .nvprof = true};
 
-    report_begin(table, &to, first, count);
+    report_open(table, &to, &(struct report_layout){.columns = first, .count = count});
 }
 
 static void print_rows(struct report_table *table,
@@ -159,7 +159,7 @@ static void json_rows_hold_whole_nanoseconds(void **state)
 
     (void)state;
     json_begin(&json, out, 0);
-    report_begin_json(&table, &json, columns, COLUMNS);
+    report_open_json(&table, &json, &(struct report_layout){.columns = columns, .count = COLUMNS});
     report_header(&table);
     print_rows(&table, report_row);
     assert_output(

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table.h"
+#include "table/inside.h"
 
 static char *output;
 static size_t output_size;
@@ -69,7 +69,7 @@ static void print_sheet(struct report_sheet *sheet, const char *name)
     const struct report_out out = {.file = stderr, .format = REPORT_CSV, .sheet = sheet};
     struct report_table table;
 
-    report_begin(&table, &out, columns, COLUMNS);
+    report_open(&table, &out, &(struct report_layout){.columns = columns, .count = COLUMNS});
     table.name = name;
     report_measure(&table, cells);
     report_header(&table);
@@ -100,7 +100,7 @@ static void several_traces_have_one_header(void **state)
         struct report_table table;
 
         sheet.process = i ? "rank \"1\"" : "rank 0";
-        report_begin(&table, &to, one, 1);
+        report_open(&table, &to, &(struct report_layout){.columns = one, .count = 1});
         report_header(&table);
         report_row(&table, &cell);
     }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/text/json.h"
-#include "table/table.h"
+#include "table/inside.h"
 
 static char *output;
 static size_t output_size;
@@ -41,7 +41,7 @@ static void print_table(FILE *out, enum report_format format, enum report_units 
     struct json_writer json;
 
     json_begin(&json, out, 0);
-    report_begin(&table, &to, columns, count);
+    report_open(&table, &to, &(struct report_layout){.columns = columns, .count = count});
     table.json = &json;
     for (size_t i = 0; i < rows; i++)
         report_measure_units(&table, cells + i * count);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table.h"
+#include "table/inside.h"
 
 static const struct report_column columns[] = {
     {.title = "Type", .kind = REPORT_CELL_GROUP, .width = 16},
@@ -60,7 +60,7 @@ static void print(struct report_view *view, enum report_format format, const str
     struct report_table table;
 
     assert_non_null(out);
-    report_begin(&table, &to, columns, COLUMNS);
+    report_open(&table, &to, &(struct report_layout){.columns = columns, .count = COLUMNS});
     report_header(&table);
     take_rows(&table, rows, count);
     report_end(&table);
@@ -162,7 +162,7 @@ static void lines_below_a_row_stay_with_it(void **state)
 
     (void)state;
     to.file = open_memstream(&output, &output_bytes);
-    report_begin(&table, &to, columns, COLUMNS);
+    report_open(&table, &to, &(struct report_layout){.columns = columns, .count = COLUMNS});
     report_header(&table);
     take_rows(&table, &some[1], 1);
     report_below(&table, "  of second\n");
@@ -297,7 +297,7 @@ static void long_tables_are_fitted_to_their_first_rows(void **state)
 
     (void)state;
     to.file = open_memstream(&output, &output_bytes);
-    report_begin(&table, &to, trace, 2);
+    report_open(&table, &to, &(struct report_layout){.columns = trace, .count = 2});
     report_header(&table);
     for (uint64_t i = 0; i < 5000; i++) {
         const struct report_cell cells[] = {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table/table.h"
+#include "table/inside.h"
 #include "unit/failing_malloc.h"
 
 #define ROWS 200
@@ -37,7 +37,7 @@ static void print(FILE *out, struct report_view *view)
     struct report_out to = {.file = out, .format = REPORT_TEXT, .view = view};
     struct report_table table;
 
-    report_begin(&table, &to, columns, 2);
+    report_open(&table, &to, &(struct report_layout){.columns = columns, .count = 2});
     report_header(&table);
     for (uint64_t i = 0; i < ROWS; i++) {
         char name[32];
