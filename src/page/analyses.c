@@ -241,7 +241,7 @@ enum mp_status html_print_kernels(FILE *out, struct html_material *material, str
     enum mp_status status = MP_OK;
     bool any;
 
-    MP_TRY(kernels_build(material->trace, &options, &kernels, error));
+    MP_TRY(kernels_build(material->deps.profile, &options, &kernels, error));
     if (kernels.row_count) {
         kernels.row_count = html_at_most(material, "kernels", HTML_MAX_KERNELS, kernels.row_count);
         status = counters_build_any(material->trace, &sampled, &counters, &any, error);
@@ -264,7 +264,7 @@ enum mp_status html_print_overlap(FILE *out, struct html_material *material, str
     const struct overlap_options options = {.range = material->range};
     struct overlap overlap;
 
-    MP_TRY(overlap_build(material->trace, &options, &overlap, error));
+    MP_TRY(overlap_build(material->deps.profile, &options, &overlap, error));
     if (overlap.device_count)
         print_overlap(&report, material->trace, &overlap, options.range);
     else

@@ -26,13 +26,13 @@ static void expect_time(const struct kernel_time *time)
     expect(!time->known || !time->busy || time->devices);
 }
 
-static void expect_kernels(struct mp_trace *trace, bool by_name)
+static void expect_kernels(struct profile *profile, bool by_name)
 {
     const struct kernels_options options = {.style = NAMES_READABLE, .by_name = by_name};
     struct kernels kernels;
     uint64_t total = 0, calls = 0;
 
-    expect(kernels_build(trace, &options, &kernels, NULL) == MP_OK);
+    expect(kernels_build(profile, &options, &kernels, NULL) == MP_OK);
     for (size_t i = 0; i < kernels.row_count; i++) {
         const struct kernels_row *row = &kernels.rows[i];
 
@@ -66,14 +66,14 @@ static void expect_device(const struct overlap *overlap, const struct overlap_de
     }
 }
 
-static void expect_overlap(struct mp_trace *trace)
+static void expect_overlap(struct profile *profile)
 {
     const struct overlap_options options = {.range = 0};
     const unsigned kernel = 1u << OVERLAP_KERNEL, nccl = 1u << OVERLAP_COMMUNICATION;
     struct overlap overlap;
     uint64_t busy = 0, others = 0; /* others: NCCL's kernels, and copies between devices */
 
-    expect(overlap_build(trace, &options, &overlap, NULL) == MP_OK);
+    expect(overlap_build(profile, &options, &overlap, NULL) == MP_OK);
     for (size_t i = 0; i < overlap.device_count; i++) {
         expect_device(&overlap, &overlap.devices[i]);
         busy += overlap_time(&overlap.devices[i].times, kernel, 0, 0);
@@ -88,11 +88,14 @@ static void expect_overlap(struct mp_trace *trace)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
+    struct profile profile;
 
     if (trace && walk_count(trace) <= MAX_ROWS) {
-        expect_kernels(trace, false);
-        expect_kernels(trace, true);
-        expect_overlap(trace);
+        expect(profile_load(&profile, trace, DEFINITIONS_ALL, NULL) == MP_OK);
+        expect_kernels(&profile, false);
+        expect_kernels(&profile, true);
+        expect_overlap(&profile);
+        profile_free(&profile);
     }
     mp_trace_close(trace);
     return 0;

@@ -61,10 +61,15 @@ static enum mp_status report_kernels(void *context, struct mp_trace *trace, bool
         .range = options.range, .by = COUNTERS_BY_KERNEL, .style = options.style};
     struct counters_result counters;
     struct kernels kernels;
-    bool any;
+    struct profile profile;
+    bool any = false;
 
-    MP_TRY(kernels_build(trace, &options, &kernels, error));
-    enum mp_status status = counters_build_any(trace, &sampled, &counters, &any, error);
+    MP_TRY(profile_load(&profile, trace, DEFINITIONS_ALL, error));
+    enum mp_status status = kernels_build(&profile, &options, &kernels, error);
+    if (!status && profile_has_rows(&profile, MP_TABLE_sample)) {
+        status = counters_build(trace, &sampled, &counters, error);
+        any = !status;
+    }
     if (status == MP_OK) {
         kernels.counters = any ? &counters : NULL;
         print_kernels(&values->report.out, trace, &kernels, &options);
@@ -73,6 +78,7 @@ static enum mp_status report_kernels(void *context, struct mp_trace *trace, bool
             counters_result_free(&counters);
     }
     kernels_free(&kernels);
+    profile_free(&profile);
     return status;
 }
 

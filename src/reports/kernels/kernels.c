@@ -155,8 +155,8 @@ static enum mp_status kernels_making_add(struct kernels_making *making,
                                          const struct kernels_launches *launches)
 {
     struct kernels *kernels = making->kernels;
-    const char *name =
-        definitions_kernel(&kernels->definitions, launches->shape_id, making->options->style);
+    const char *name = definitions_kernel(&kernels->profile->definitions, launches->shape_id,
+                                          making->options->style);
     const char *known = name ? name : ACTIVITY_UNNAMED_KERNEL;
     uint32_t index;
 
@@ -171,7 +171,7 @@ static enum mp_status kernels_making_add(struct kernels_making *making,
     kernels->rows[index].name = mp_intern_get(&kernels->names, id, NULL);
     kernels->rows[index].device = launches->device;
     kernels->rows[index].tensor_cores = kernel_uses_tensor_cores(
-        definitions_kernel(&kernels->definitions, launches->shape_id, NAMES_READABLE));
+        definitions_kernel(&kernels->profile->definitions, launches->shape_id, NAMES_READABLE));
     add_shape(&kernels->rows[index], &making->sums[index], launches);
     add_occupancy(&kernels->rows[index], &making->sums[index], launches);
     tally_merge(&making->sums[index].tally, launches->tally);
@@ -267,7 +267,8 @@ struct pass {
 
 static uint64_t device_of(const struct pass *pass, uint64_t id)
 {
-    const struct definition_stream *stream = dense_at(&pass->kernels->definitions.streams, id);
+    const struct definition_stream *stream =
+        dense_at(&pass->kernels->profile->definitions.streams, id);
 
     return stream && stream->defined ? stream->device : UINT64_MAX;
 }
@@ -350,8 +351,7 @@ static enum mp_status take_graphs(void *context, const struct mp_batch *batch)
     return tallies_add(&pass->graphs, &rows, pass->range);
 }
 
-static enum mp_status kernels_run_pass(struct pass *pass, struct mp_trace *trace,
-                                       struct mp_error *error)
+static enum mp_status kernels_run_pass(struct pass *pass, struct mp_error *error)
 {
     const uint32_t times = kernel_time_columns(pass->range) | MP_MASK(kernel, shape, correlation);
     const struct reading_table tables[] = {
@@ -360,13 +360,11 @@ static enum mp_status kernels_run_pass(struct pass *pass, struct mp_trace *trace
         {MP_TABLE_graph, MP_MASK(graph, graph, start, duration, correlation), .take = take_graphs},
     };
     const struct reading reading = {
-        .trace = trace,
+        .trace = pass->kernels->profile->trace,
         .what = "the kernels",
         .context = pass,
         READING_TABLES(tables),
-        .definitions = &pass->kernels->definitions,
-        .shapes = &pass->kernels->shapes,
-        .quality = &pass->kernels->quality,
+        .damage = &pass->kernels->quality.damage,
     };
 
     return reading_run(&reading, error);
@@ -399,7 +397,7 @@ static struct place place_at(const struct pass *pass, uint32_t slot)
 static enum mp_status add_row(struct pass *pass, struct kernels_making *making, size_t pair)
 {
     const struct summary_pair *key = &pass->pairs.items[pair];
-    const struct launch_shape *shape = shapes_find(&pass->kernels->shapes, key->id);
+    const struct launch_shape *shape = shapes_find(&pass->kernels->profile->shapes, key->id);
     struct place place = place_at(pass, key->slot);
     struct kernels_launches launches = {
         .shape_id = key->id,
@@ -410,7 +408,7 @@ static enum mp_status add_row(struct pass *pass, struct kernels_making *making, 
         .tally = dense_at(&pass->tallies.items, pair),
     };
 
-    launches.limits = shapes_device(&pass->kernels->shapes, launches.device);
+    launches.limits = shapes_device(&pass->kernels->profile->shapes, launches.device);
     if (launches.limits)
         note_device(pass->kernels, launches.limits);
     if (shape && shape_cluster(shape) > 1)
@@ -468,18 +466,17 @@ static enum mp_status kernels_finish(struct pass *pass, struct mp_error *error)
 
 /* ---- The whole ---- */
 
-static void kernels_begin(struct pass *pass, const struct mp_trace *trace)
+static void kernels_begin(struct pass *pass, struct profile *profile)
 {
-    struct kernels *kernels = pass->kernels;
-
-    *kernels = (struct kernels){.recorded = !property_is(trace, "MINIPROF_GPU", "off")};
-    definitions_init(&kernels->definitions, trace);
-    shapes_init(&kernels->shapes, trace);
-    quality_init(&kernels->quality, trace);
-    pass->limit = definitions_limit(trace);
+    *pass->kernels =
+        (struct kernels){.recorded = !property_is(profile->trace, "MINIPROF_GPU", "off"),
+                         .profile = profile,
+                         .quality = profile->quality};
+    pass->kernels->quality.only = pass->options->range;
+    pass->limit = definitions_limit(profile->trace);
     tallies_init(&pass->tallies, pass->limit);
     tallies_init(&pass->graphs, pass->limit);
-    kernel_time_begin(&pass->time, &kernels->definitions, pass->limit);
+    kernel_time_begin(&pass->time, &profile->definitions, pass->limit);
 }
 
 static void kernels_end(struct pass *pass)
@@ -493,26 +490,22 @@ static void kernels_end(struct pass *pass)
     free(pass->ids);
 }
 
-enum mp_status kernels_build(struct mp_trace *trace, const struct kernels_options *options,
+enum mp_status kernels_build(struct profile *profile, const struct kernels_options *options,
                              struct kernels *kernels, struct mp_error *error)
 {
     struct pass pass = {.kernels = kernels, .options = options};
-    struct capture_ranges ranges;
 
-    kernels_begin(&pass, trace);
-    kernels->quality.only = options->range;
-    enum mp_status status = ranges_open(&ranges, trace, options->range, &pass.range, error);
-    kernels->capture_ranges = ranges_count(&ranges);
+    kernels_begin(&pass, profile);
+    enum mp_status status = ranges_choose(&profile->ranges, options->range, &pass.range, error);
     if (!status)
-        status = called_from_load(&pass.callers, trace, options->by, error);
+        status = called_from_load(&pass.callers, profile->trace, options->by, error);
     if (!status)
-        status = kernel_time_expect(&pass.time, trace, error);
+        status = kernel_time_expect(&pass.time, profile->trace, error);
     if (!status)
-        status = kernels_run_pass(&pass, trace, error);
+        status = kernels_run_pass(&pass, error);
     if (!status)
         status = kernels_finish(&pass, error);
     kernels_end(&pass);
-    ranges_free(&ranges);
     if (status)
         kernels_free(kernels);
     return status;
@@ -522,15 +515,14 @@ void kernels_free(struct kernels *kernels)
 {
     free(kernels->rows);
     mp_intern_free(&kernels->names);
-    quality_free(&kernels->quality);
-    shapes_free(&kernels->shapes);
-    definitions_free(&kernels->definitions);
     *kernels = (struct kernels){.row_count = 0};
 }
 
 const char *kernels_device_name(const struct kernels *kernels, uint64_t device)
 {
-    const struct definition_device *found = dense_at(&kernels->definitions.devices, device);
+    const struct definition_device *found =
+        dense_at(&kernels->profile->definitions.devices, device);
 
-    return found && found->defined ? definitions_text(&kernels->definitions, found->name) : NULL;
+    return found && found->defined ? definitions_text(&kernels->profile->definitions, found->name)
+                                   : NULL;
 }

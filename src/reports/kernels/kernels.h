@@ -15,9 +15,7 @@
 #include "base/status.h"
 #include "profile/common/called_from.h"
 #include "profile/common/kernel_time.h"
-#include "profile/definitions.h"
-#include "profile/names/shapes.h"
-#include "profile/quality.h"
+#include "profile/profile.h"
 #include "table/table.h"
 
 /* ---- Occupancy ----
@@ -137,18 +135,16 @@ struct kernels {
     uint32_t unknown_major; /* compute capability that is not in our table; 0: none */
     uint32_t unknown_minor;
     bool recorded; /* the recorder was to record work of the GPUs */
-    size_t capture_ranges;
     struct mp_intern names;
-    struct quality quality;
-    struct definitions definitions;
-    struct shapes shapes;
+    struct profile *profile; /* of the trace, with DEFINITIONS_ALL; the caller's */
+    struct quality quality;  /* the profile's, whose arrays it shares, and rows left out */
 };
 
 /* Reads the trace once, after a short pass over the capture ranges. Memory depends on the launch
  * shapes (some 400 bytes each), not on the rows. MP_ERR_ARGUMENT when there is no such capture
  * range, MP_ERR_IO, MP_ERR_MEMORY; the result is then empty. On success kernels_free gives it back.
  */
-enum mp_status kernels_build(struct mp_trace *trace, const struct kernels_options *options,
+enum mp_status kernels_build(struct profile *profile, const struct kernels_options *options,
                              struct kernels *kernels, struct mp_error *error);
 
 void kernels_free(struct kernels *kernels);

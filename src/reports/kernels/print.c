@@ -271,7 +271,8 @@ static void kernels_print_text(const struct report_out *out, const struct mp_tra
 {
     const struct report_layout layout = layout_of(out, kernels, options->by_name);
 
-    print_head(out, trace, &kernels->quality, options->range, kernels->capture_ranges);
+    print_head(out, trace, &kernels->quality, options->range,
+               ranges_count(&kernels->profile->ranges));
     if (!kernels->row_count) {
         print_none(out, trace, kernels);
         if (report_has_titles(out)) {
@@ -294,8 +295,8 @@ static void kernels_print_json(const struct report_out *out, const struct mp_tra
     struct json_writer json;
 
     json_open_document(&json, out->file, 2);
-    json_head(&json, trace, &kernels->quality, &kernels->definitions, options->range,
-              kernels->capture_ranges);
+    json_head(&json, trace, &kernels->quality, &kernels->profile->definitions, options->range,
+              ranges_count(&kernels->profile->ranges));
     JSON_FACTS(&json, FACT("by_name", options->by_name), FACT("calls", kernels->calls),
                FACT("total_ns", kernels->total), FACT("tensor_core_ns", kernels->tensor_total),
                FACT("graph_launches", kernels->graph_launches),

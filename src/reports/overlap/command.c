@@ -34,12 +34,17 @@ static enum mp_status report_overlap(void *context, struct mp_trace *trace, bool
     const struct report_values *values = context;
     const struct overlap_options options = {.range = values->range};
     struct overlap overlap;
+    struct profile profile;
 
-    MP_TRY(overlap_build(trace, &options, &overlap, error));
-    print_overlap(&values->out, trace, &overlap, values->range);
-    *whole = quality_is_whole(&overlap.quality);
+    MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
+    enum mp_status status = overlap_build(&profile, &options, &overlap, error);
+    if (!status) {
+        print_overlap(&values->out, trace, &overlap, values->range);
+        *whole = quality_is_whole(&overlap.quality);
+    }
     overlap_free(&overlap);
-    return MP_OK;
+    profile_free(&profile);
+    return status;
 }
 
 int cmd_overlap(int argc, char **argv)

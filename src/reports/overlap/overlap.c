@@ -34,8 +34,6 @@ struct overlap_known_stream {
 
 struct overlap_pass {
     struct overlap *overlap;
-    struct mp_trace *trace;
-    struct capture_ranges ranges;
     const struct capture_range *range; /* NULL: everything */
     struct summary_slots slots;        /* devices */
     struct overlap_sweep *sweeps;      /* by slot */
@@ -98,7 +96,8 @@ static uint32_t slot_of(const struct overlap_pass *pass, size_t stream)
 static struct overlap_stream describe_stream(const struct overlap_pass *pass, size_t id)
 {
     const struct overlap_lane *lane = dense_at(&pass->lanes, id);
-    const struct definition_stream *defined = dense_at(&pass->overlap->definitions.streams, id);
+    const struct definition_stream *defined =
+        dense_at(&pass->overlap->profile->definitions.streams, id);
     struct overlap_stream stream = {
         .calls = lane->calls,
         .busy = lane->busy,
@@ -251,9 +250,9 @@ static void add_device(struct overlap_pass *pass, uint32_t slot)
     };
     device->idle = overlap->window - device->busy;
     const struct definition_device *defined =
-        dense_at(&overlap->definitions.devices, device->device);
+        dense_at(&overlap->profile->definitions.devices, device->device);
     if (defined && defined->defined)
-        device->name = definitions_text(&overlap->definitions, defined->name);
+        device->name = definitions_text(&overlap->profile->definitions, defined->name);
 }
 
 static enum mp_status add_devices(struct overlap_pass *pass)
@@ -335,15 +334,14 @@ static const struct reading_table definition_tables[] = {
     {MP_TABLE_unified, MP_MASK(unified, kind), .take = take_migrations},
 };
 
-static enum mp_status load_definitions(struct overlap_pass *pass, struct mp_error *error)
+static enum mp_status read_streams(struct overlap_pass *pass, struct mp_error *error)
 {
     const struct reading reading = {
-        .trace = pass->trace,
-        .what = "the definitions",
+        .trace = pass->overlap->profile->trace,
+        .what = "the streams",
         .context = pass,
         READING_TABLES(definition_tables),
-        .quality = &pass->overlap->quality,
-        .definitions = &pass->overlap->definitions,
+        .damage = &pass->overlap->quality.damage,
     };
 
     return reading_run(&reading, error);
@@ -385,7 +383,8 @@ static enum mp_status kind_of_kernel(struct overlap_pass *pass, uint64_t shape,
     MP_TRY(status);
     uint8_t *known = dense_at(&pass->shapes, shape);
     if (!*known) {
-        const char *name = definitions_kernel(&pass->overlap->definitions, shape, NAMES_READABLE);
+        const char *name =
+            definitions_kernel(&pass->overlap->profile->definitions, shape, NAMES_READABLE);
         *known =
             (uint8_t)(1 + (kernel_communicates(name) ? OVERLAP_COMMUNICATION : OVERLAP_KERNEL));
     }
@@ -417,7 +416,7 @@ static enum mp_status overlap_kind_of(struct overlap_pass *pass, const struct ac
 static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uint32_t *slot)
 {
     const struct definition_stream *defined =
-        dense_at(&pass->overlap->definitions.streams, *stream);
+        dense_at(&pass->overlap->profile->definitions.streams, *stream);
     uint64_t device = defined && defined->defined ? defined->device : UINT64_MAX;
     enum mp_status status = dense_reach(&pass->lanes, *stream);
 
@@ -448,12 +447,12 @@ static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uin
 static struct overlap_window *window_of(struct overlap_pass *pass, uint64_t correlation,
                                         uint64_t start)
 {
-    const struct dense *items = &pass->ranges.items;
+    const struct dense *items = &pass->overlap->profile->ranges.items;
     const struct capture_range *range = pass->window ? dense_at(items, pass->window - 1) : NULL;
 
     if (range && range_has_work(range, correlation, start))
         return &pass->windows[pass->window];
-    size_t at = ranges_begun(&pass->ranges, start) + 1;
+    size_t at = ranges_begun(&pass->overlap->profile->ranges, start) + 1;
     if (at >= pass->window_count)
         at = pass->window_count - 1;
     for (size_t i = 0; i <= RANGES_BEHIND && i < at; i++) {
@@ -511,6 +510,7 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
 {
     struct merge_table wanted[TABLE_COUNT];
     struct merge *merge;
+    struct mp_damage damage = {.bytes_skipped = 0};
     struct merge_row row;
     enum mp_status status;
 
@@ -522,14 +522,15 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
                                         activity_mask(table->correlation) |
                                         activity_mask(table->id) | activity_mask(table->calls));
     }
-    MP_TRY(merge_open(pass->trace, wanted, TABLE_COUNT, &merge, error));
+    MP_TRY(merge_open(pass->overlap->profile->trace, wanted, TABLE_COUNT, &merge, error));
     while ((status = merge_next(merge, &row)) == MP_OK) {
         status = overlap_take_row(pass, &row);
         if (status != MP_OK)
             break;
     }
     pass->overlap->quality.unknown_times += merge_unknown_times(merge);
-    merge_add_damage(merge, &pass->overlap->quality.damage);
+    merge_add_damage(merge, &damage);
+    damage_join(&pass->overlap->quality.damage, &damage);
     merge_close(merge);
     if (status == MP_END)
         return MP_OK;
@@ -538,18 +539,19 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
 
 /* ---- The whole ---- */
 
-static void overlap_begin(struct overlap_pass *pass)
+static void overlap_begin(struct overlap_pass *pass, struct profile *profile, uint64_t range)
 {
-    struct overlap *overlap = pass->overlap;
-    size_t limit = definitions_limit(pass->trace);
+    size_t limit = definitions_limit(profile->trace);
 
-    *overlap = (struct overlap){.recorded = !property_is(pass->trace, "MINIPROF_GPU", "off")};
-    definitions_init(&overlap->definitions, pass->trace);
-    quality_init(&overlap->quality, pass->trace);
+    *pass->overlap =
+        (struct overlap){.recorded = !property_is(profile->trace, "MINIPROF_GPU", "off"),
+                         .profile = profile,
+                         .quality = profile->quality};
+    pass->overlap->quality.only = range;
     dense_init(&pass->lanes, sizeof(struct overlap_lane), limit);
     dense_init(&pass->lane_slots, sizeof(uint32_t), limit);
     dense_init(&pass->shapes, sizeof(uint8_t), limit);
-    kernel_time_begin(&pass->kernels, &overlap->definitions, limit);
+    kernel_time_begin(&pass->kernels, &profile->definitions, limit);
 }
 
 static void overlap_end(struct overlap_pass *pass)
@@ -564,31 +566,30 @@ static void overlap_end(struct overlap_pass *pass)
     dense_free(&pass->shapes);
     kernel_time_free(&pass->kernels);
     mp_map_free(&pass->contexts);
-    ranges_free(&pass->ranges);
 }
 
 static enum mp_status overlap_run(struct overlap_pass *pass, const struct overlap_options *options,
                                   struct mp_error *error)
 {
-    MP_TRY(ranges_open(&pass->ranges, pass->trace, options->range, &pass->range, error));
-    pass->overlap->capture_ranges = ranges_count(&pass->ranges);
-    pass->window_count = pass->overlap->capture_ranges + 1;
+    const struct capture_ranges *ranges = &pass->overlap->profile->ranges;
+
+    MP_TRY(ranges_choose(ranges, options->range, &pass->range, error));
+    pass->window_count = ranges_count(ranges) + 1;
     pass->windows = calloc(pass->window_count, sizeof *pass->windows);
     if (!pass->windows)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    MP_TRY(load_definitions(pass, error));
+    MP_TRY(read_streams(pass, error));
     MP_TRY(take_rows(pass, error));
     enum mp_status status = overlap_finish(pass);
     return status ? mp_error_set(error, status, "out of memory") : MP_OK;
 }
 
-enum mp_status overlap_build(struct mp_trace *trace, const struct overlap_options *options,
+enum mp_status overlap_build(struct profile *profile, const struct overlap_options *options,
                              struct overlap *overlap, struct mp_error *error)
 {
-    struct overlap_pass pass = {.overlap = overlap, .trace = trace};
+    struct overlap_pass pass = {.overlap = overlap};
 
-    overlap_begin(&pass);
-    overlap->quality.only = options->range;
+    overlap_begin(&pass, profile, options->range);
     enum mp_status status = overlap_run(&pass, options, error);
     overlap_end(&pass);
     if (status)
@@ -603,7 +604,5 @@ void overlap_free(struct overlap *overlap)
         free(overlap->devices[i].unused);
     }
     free(overlap->devices);
-    quality_free(&overlap->quality);
-    definitions_free(&overlap->definitions);
     *overlap = (struct overlap){.device_count = 0};
 }

@@ -20,8 +20,7 @@
 
 #include "base/status.h"
 #include "profile/common/kernel_time.h"
-#include "profile/definitions.h"
-#include "profile/quality.h"
+#include "profile/profile.h"
 #include "table/table.h"
 
 enum overlap_activity {
@@ -118,9 +117,8 @@ struct overlap {
     uint64_t
         migrations; /* rows of unified memory: they are on no stream, so they are not counted */
     bool recorded;  /* work of the GPUs was to be recorded */
-    size_t capture_ranges;
-    struct quality quality;
-    struct definitions definitions;
+    struct profile *profile; /* of the trace; the caller's */
+    struct quality quality;  /* the profile's, whose arrays it shares, and rows left out */
 };
 
 /* ns in which all activities of the set `all` run, none of the set `none`, and at least one of
@@ -134,11 +132,11 @@ uint64_t overlap_time(const struct overlap_times *times, unsigned all, unsigned 
  * kernels. */
 double overlap_mean_kernels(const struct overlap_times *times);
 
-/* Reads the definitions, then the activities in order of time. Memory depends on the chunks that
+/* Reads the streams, then the activities in order of time. Memory depends on the chunks that
  * overlap in time (profile/merge.h) and on the streams, not on the rows. MP_ERR_ARGUMENT when
  * there is no such capture range, MP_ERR_IO, MP_ERR_MEMORY; the result is then empty. On success
  * overlap_free gives it back. */
-enum mp_status overlap_build(struct mp_trace *trace, const struct overlap_options *options,
+enum mp_status overlap_build(struct profile *profile, const struct overlap_options *options,
                              struct overlap *overlap, struct mp_error *error);
 
 void overlap_free(struct overlap *overlap);

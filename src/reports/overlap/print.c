@@ -384,7 +384,7 @@ static void overlap_print_text(const struct report_out *out, const struct mp_tra
 {
     const struct shown_devices all = {overlap, overlap->devices, overlap->device_count};
 
-    print_head(out, trace, &overlap->quality, range, overlap->capture_ranges);
+    print_head(out, trace, &overlap->quality, range, ranges_count(&overlap->profile->ranges));
     if (quality_gap(&overlap->quality)) {
         print_gap(out, trace, quality_gap(&overlap->quality), "busy time and no overlap");
         if (report_has_titles(out))
@@ -465,8 +465,8 @@ static void overlap_print_json(FILE *out, const struct mp_trace *trace,
     struct json_writer json;
 
     json_open_document(&json, out, 4);
-    json_head(&json, trace, &overlap->quality, &overlap->definitions, range,
-              overlap->capture_ranges);
+    json_head(&json, trace, &overlap->quality, &overlap->profile->definitions, range,
+              ranges_count(&overlap->profile->ranges));
     if (quality_gap(&overlap->quality)) {
         JSON_FACTS(&json, json_fact_null("window_ns"), json_fact_null("kernel_time"),
                    json_fact_null("devices"));

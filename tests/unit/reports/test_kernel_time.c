@@ -229,14 +229,14 @@ static void expect_everywhere(uint64_t range, uint64_t total, uint64_t streams, 
         MP_OK);
     expect_us(&summary.kernels, total, streams, busy);
     summary_free(&summary);
-    assert_int_equal(
-        kernels_build(scene.trace, &(struct kernels_options){.range = range}, &kernels, NULL),
-        MP_OK);
+    assert_int_equal(kernels_build(scene.deps.profile, &(struct kernels_options){.range = range},
+                                   &kernels, NULL),
+                     MP_OK);
     expect_us(&kernels.time, total, streams, busy);
     kernels_free(&kernels);
-    assert_int_equal(
-        overlap_build(scene.trace, &(struct overlap_options){.range = range}, &overlap, NULL),
-        MP_OK);
+    assert_int_equal(overlap_build(scene.deps.profile, &(struct overlap_options){.range = range},
+                                   &overlap, NULL),
+                     MP_OK);
     expect_us(&overlap.kernels, total, streams, busy);
     overlap_free(&overlap);
 }

@@ -63,7 +63,7 @@ static void build(uint64_t range, bool by_name)
     const struct kernels_options options = {
         .range = range, .style = NAMES_READABLE, .by_name = by_name};
 
-    assert_int_equal(kernels_build(scene.trace, &options, &kernels, NULL), MP_OK);
+    assert_int_equal(kernels_build(scene.deps.profile, &options, &kernels, NULL), MP_OK);
 }
 
 static void done(void)
@@ -189,10 +189,10 @@ static void what_was_launched_in_a_range(void **state)
     build(1, false);
     assert_int_equal(kernels.calls, 2);
     assert_int_equal(kernels.total, 70 * US);
-    assert_int_equal(kernels.capture_ranges, 2);
+    assert_int_equal(ranges_count(&kernels.profile->ranges), 2);
     kernels_free(&kernels);
     assert_int_equal(
-        kernels_build(scene.trace, &(struct kernels_options){.range = 7}, &kernels, NULL),
+        kernels_build(scene.deps.profile, &(struct kernels_options){.range = 7}, &kernels, NULL),
         MP_ERR_ARGUMENT);
     done();
 }

@@ -49,7 +49,7 @@ static enum mp_status build_kernels(struct mp_error *error)
 {
     const struct kernels_options options = {.style = NAMES_READABLE, .by_name = true};
     struct kernels kernels;
-    enum mp_status status = kernels_build(scene.trace, &options, &kernels, error);
+    enum mp_status status = kernels_build(scene.deps.profile, &options, &kernels, error);
 
     if (status)
         assert_null(kernels.rows);
@@ -61,7 +61,7 @@ static enum mp_status build_overlap(struct mp_error *error)
 {
     const struct overlap_options options = {.range = 0};
     struct overlap overlap;
-    enum mp_status status = overlap_build(scene.trace, &options, &overlap, error);
+    enum mp_status status = overlap_build(scene.deps.profile, &options, &overlap, error);
 
     if (status)
         assert_null(overlap.devices);
@@ -72,7 +72,7 @@ static enum mp_status build_overlap(struct mp_error *error)
 static void kernels_say_so(void **state)
 {
     (void)state;
-    expect_memory_errors(build_kernels, 40);
+    expect_memory_errors(build_kernels, 20);
 }
 
 static void overlap_says_so(void **state)

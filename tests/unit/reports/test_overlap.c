@@ -169,7 +169,7 @@ static void load_range(uint64_t range)
     const struct overlap_options options = {.range = range};
 
     scene_load();
-    assert_int_equal(overlap_build(scene.trace, &options, &overlap, NULL), MP_OK);
+    assert_int_equal(overlap_build(scene.deps.profile, &options, &overlap, NULL), MP_OK);
 }
 
 static void done(void)
@@ -321,13 +321,14 @@ static void time_between_ranges_is_not_idle(void **state)
     assert_int_equal(overlap.devices[0].idle, (30 + 70) * US);
     overlap_free(&overlap);
     assert_int_equal(
-        overlap_build(scene.trace, &(struct overlap_options){.range = 2}, &overlap, NULL), MP_OK);
+        overlap_build(scene.deps.profile, &(struct overlap_options){.range = 2}, &overlap, NULL),
+        MP_OK);
     assert_int_equal(overlap.window, 110 * US);
     assert_int_equal(overlap.windows, 1);
     expect_busy(0, OVERLAP_KERNEL, 40);
     overlap_free(&overlap);
     assert_int_equal(
-        overlap_build(scene.trace, &(struct overlap_options){.range = 3}, &overlap, NULL),
+        overlap_build(scene.deps.profile, &(struct overlap_options){.range = 3}, &overlap, NULL),
         MP_ERR_ARGUMENT);
     done();
 }
