@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "base/data/algorithms.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -127,20 +128,8 @@ bool ranges_have_pauses(const struct capture_ranges *ranges)
 size_t ranges_begun(const struct capture_ranges *ranges, uint64_t time)
 {
     const struct capture_range *items = ranges->items.items;
-    size_t low = 0;
-    size_t count = ranges_count(ranges);
 
-    while (count) {
-        size_t half = count / 2;
-
-        if (items[low + half].begin_time <= time) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
+    return MP_SEARCH(0, ranges_count(ranges), i, items[i].begin_time <= time);
 }
 
 const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time)

@@ -43,6 +43,23 @@ typedef bool mp_sort_before(const void *context, uint32_t a, uint32_t b);
 void mp_sort(uint32_t *items, size_t count, uint32_t *scratch, mp_sort_before *before,
              const void *context);
 
+/* Binary search: the first index `at` from `low` up to `high` for which `before`, an expression in
+ * it, is false; `high` if there is none. It must be true of those in front, and of no others. */
+#define MP_SEARCH(low, high, at, before)                                                           \
+    __extension__({                                                                                \
+        size_t search_low = (low), search_high = (high);                                           \
+                                                                                                   \
+        while (search_low < search_high) {                                                         \
+            size_t at = search_low + (search_high - search_low) / 2;                               \
+                                                                                                   \
+            if (before)                                                                            \
+                search_low = at + 1;                                                               \
+            else                                                                                   \
+                search_high = at;                                                                  \
+        }                                                                                          \
+        search_low;                                                                                \
+    })
+
 /* ---- Periods ----
  *
  * The period of a sequence: what repeats in it, again and again.

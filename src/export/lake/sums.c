@@ -227,17 +227,7 @@ static enum mp_status list_found(struct lake_collectives *collectives, uint32_t 
 /* The first one whose kernel does not begin before. */
 static size_t find_begin(const struct lake_collectives *collectives, uint64_t begin)
 {
-    size_t low = 0, count = collectives->found_count;
-
-    while (count) {
-        if (collectives->found[low + count / 2].begin < begin) {
-            low += count / 2 + 1;
-            count -= count / 2 + 1;
-        } else {
-            count /= 2;
-        }
-    }
-    return low;
+    return MP_SEARCH(0, collectives->found_count, i, collectives->found[i].begin < begin);
 }
 
 /* Of a send and its receive the instance has the sender's function. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/hash.h"
 #include "base/data/storage.h"
 #include "profile/reading.h"
@@ -133,17 +134,8 @@ void nsys_forget_payloads(struct nsys *nsys)
 static size_t find_values(const struct nsys_payloads *payloads, uint64_t schema, uint64_t number)
 {
     const struct value key = {.schema = schema, .number = number};
-    size_t low = 0, count = payloads->count;
 
-    while (count) {
-        if (compare_values(&payloads->values[low + count / 2], &key) < 0) {
-            low += count / 2 + 1;
-            count -= count / 2 + 1;
-        } else {
-            count /= 2;
-        }
-    }
-    return low;
+    return MP_SEARCH(0, payloads->count, i, compare_values(&payloads->values[i], &key) < 0);
 }
 
 static enum mp_status put_text(struct nsys *nsys, uint64_t string)

@@ -10,6 +10,7 @@
 
 #include "export/rows/build.h"
 
+#include "base/data/algorithms.h"
 #include "base/text/units.h"
 
 #include "base/poison.h"
@@ -207,17 +208,8 @@ static uint32_t find_activity(const struct export_rows *rows, const struct expor
 static uint32_t iteration_at(const struct export_rows *rows, uint64_t time, uint32_t lane)
 {
     const struct iterations *iterations = &rows->analyses.iterations;
-    size_t low = 0;
-    size_t count = iterations->count;
+    size_t low = MP_SEARCH(0, iterations->count, i, iterations->items[i].begin <= time);
 
-    while (count) {
-        if (iterations->items[low + count / 2].begin <= time) {
-            low += count / 2 + 1;
-            count -= count / 2 + 1;
-        } else {
-            count /= 2;
-        }
-    }
     for (; low && rows->latest[low - 1] > time; low--) {
         const struct iteration *iteration = &iterations->items[low - 1];
         bool same =

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "export/rows/build.h"
 #include "profile/reading.h"
 
@@ -36,19 +37,11 @@ static const struct capture_range *find_range(struct export_rows *rows,
                                               const struct export_row *row)
 {
     const struct capture_range *ranges = rows->ranges.items.items;
-    size_t low = 0;
     size_t count = ranges_count(&rows->ranges);
 
     if (rows->last_range < count && has(&ranges[rows->last_range], source, row))
         return &ranges[rows->last_range];
-    while (count) {
-        if (has_begun(&ranges[low + count / 2], source, row)) {
-            low += count / 2 + 1;
-            count -= count / 2 + 1;
-        } else {
-            count /= 2;
-        }
-    }
+    size_t low = MP_SEARCH(0, count, i, has_begun(&ranges[i], source, row));
     if (!low || !has(&ranges[low - 1], source, row))
         return NULL;
     rows->last_range = low - 1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "base/text/strings.h"
 #include "profile/reading.h"
@@ -60,27 +61,11 @@ static bool has_device(const struct pass *pass, uint64_t device)
     return !devices || (device < 64 && (devices >> device & 1));
 }
 
-/* The first span that ends after `time`. */
-static size_t first_span(const struct pass *pass, uint64_t time)
-{
-    size_t low = 0, high = pass->span_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (pass->spans[middle].end > time)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 /* What was counted must be in a span as a whole, since it would count other work too. A reading is
  * of one moment, so what it stands for can be cut; the recorder has the same rule. */
 static enum mp_status deliver(struct pass *pass, const struct export_sample *sample, bool reading)
 {
-    size_t at = first_span(pass, sample->start);
+    size_t at = MP_SEARCH(0, pass->span_count, i, pass->spans[i].end <= sample->start);
 
     for (; at < pass->span_count && pass->spans[at].begin < sample->end; at++) {
         const struct span *span = &pass->spans[at];

@@ -108,23 +108,6 @@ struct row_of_work {
     enum deps_kind kind;
 };
 
-/* The first activity of a lane that does not begin earlier. */
-static uint32_t first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t begin)
-{
-    uint32_t low = lane->first;
-    uint32_t high = lane->first + lane->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (deps->activities[middle].begin < begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool has_detail(const struct timeline *timeline, uint32_t event)
 {
     return timeline->kinds[timeline->events[event].kind].detail;
@@ -140,7 +123,7 @@ static uint32_t start_of(struct pass *pass, uint32_t lane, uint64_t begin)
     uint32_t end = of->first + of->count;
 
     if (!place->at || place->begin != begin)
-        *place = (struct place){begin, first_from(pass->deps, of, begin)};
+        *place = (struct place){begin, deps_first_from(pass->deps, of, begin)};
     for (; place->at < end && all[place->at].begin == begin; place->at++) {
         uint32_t event = pass->timeline->event_of[place->at];
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "page/timeline/timeline.h"
 #include "profile/profile.h"
@@ -51,38 +52,10 @@ static bool belongs(const struct build *build, const struct deps_activity *activ
                                   : range_has_work(range, activity->correlation, activity->begin);
 }
 
-static uint32_t activities_before(const struct deps *deps, const struct deps_lane *lane,
-                                  uint64_t time)
-{
-    uint32_t low = 0;
-    uint32_t high = lane->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (deps->activities[lane->first + middle].begin < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static uint32_t spans_before(const struct nvtx_spans *spans, const struct nvtx_lane *lane,
                              uint64_t time)
 {
-    uint32_t low = 0;
-    uint32_t high = lane->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (spans->spans[lane->first + middle].begin < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)MP_SEARCH(0, lane->count, i, spans->spans[lane->first + i].begin < time);
 }
 
 static uint64_t events_before(const struct build *build, uint64_t time)
@@ -90,7 +63,8 @@ static uint64_t events_before(const struct build *build, uint64_t time)
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < build->deps->lane_count; i++)
-        sum += activities_before(build->deps, &build->deps->lanes[i], time);
+        sum += deps_first_from(build->deps, &build->deps->lanes[i], time) -
+               build->deps->lanes[i].first;
     for (size_t i = 0; i < build->spans.lane_count; i++)
         sum += spans_before(&build->spans, &build->spans.lanes[i], time);
     return sum;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/reading.h"
 #include "trace/schema.h"
@@ -66,18 +67,11 @@ void host_samples_free(struct host_samples *samples)
 /* The first sample of a thread after `time`, or of a later thread. */
 static size_t first_after(const struct host_samples *samples, uint64_t thread, uint64_t time)
 {
-    size_t low = 0, high = samples->count;
+    const struct host_sample *items = samples->items;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct host_sample *sample = &samples->items[middle];
-
-        if (sample->thread < thread || (sample->thread == thread && sample->time <= time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MP_SEARCH(0, samples->count, i,
+                     items[i].thread < thread ||
+                         (items[i].thread == thread && items[i].time <= time));
 }
 
 uint64_t host_samples_share(const struct host_samples *samples, uint64_t thread, uint64_t begin,

@@ -489,17 +489,8 @@ struct pass {
 static const struct iteration *open_at(const struct advise *advise, uint64_t time)
 {
     const struct iteration *items = advise->iterations->items;
-    size_t low = 0;
-    size_t high = advise->iterations->count;
+    size_t low = MP_SEARCH(0, advise->iterations->count, i, items[i].begin <= time);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (items[middle].begin <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low && advise->regular[low - 1] && items[low - 1].end > time ? &items[low - 1] : NULL;
 }
 

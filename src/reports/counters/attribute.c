@@ -134,17 +134,7 @@ static uint64_t sample_begin(const struct sample_set *set, size_t sample)
 
 size_t counters_first_after(const struct sample_set *set, uint64_t time)
 {
-    size_t low = 0, high = set->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (set->ends[middle] > time)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return MP_SEARCH(0, set->count, i, set->ends[i] <= time);
 }
 
 /* The part of a sample that lies between two moments. */

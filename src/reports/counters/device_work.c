@@ -64,16 +64,8 @@ enum mp_status concurrency_build(struct concurrency *concurrency, const struct w
 
 static double part_until(const struct concurrency *concurrency, uint64_t time)
 {
-    size_t low = 0, high = concurrency->count;
+    size_t low = MP_SEARCH(0, concurrency->count, i, concurrency->times[i] <= time);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (concurrency->times[middle] > time)
-            high = middle;
-        else
-            low = middle + 1;
-    }
     if (!low || low == concurrency->count)
         return low ? concurrency->parts[low - 1] : 0;
     double share = (double)(time - concurrency->times[low - 1]) /

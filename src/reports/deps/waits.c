@@ -217,20 +217,10 @@ void deps_lay_stretches(struct deps *deps)
 /* The first stretch of the lane that ends after `time`, or one of a later lane. */
 static size_t first_stretch(const struct deps *deps, uint32_t lane, uint64_t time)
 {
-    size_t low = 0;
-    size_t count = deps->stretch_count;
+    const struct deps_stretch *all = deps->stretches;
 
-    while (count) {
-        const struct deps_stretch *middle = &deps->stretches[low + count / 2];
-
-        if (middle->lane < lane || (middle->lane == lane && middle->end <= time)) {
-            low += count / 2 + 1;
-            count -= count / 2 + 1;
-        } else {
-            count /= 2;
-        }
-    }
-    return low;
+    return MP_SEARCH(0, deps->stretch_count, i,
+                     all[i].lane < lane || (all[i].lane == lane && all[i].end <= time));
 }
 
 void deps_divide_host_code(const struct deps *deps, uint32_t lane, uint64_t begin, uint64_t end,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/deps/build.h"
 
@@ -15,21 +16,10 @@ static uint32_t first_from(const struct deps *deps, const struct deps_lane *lane
                            bool recorded)
 {
     const struct deps_activity *activities = deps->activities;
-    uint32_t low = lane->first;
-    uint32_t count = lane->count;
 
-    while (count) {
-        uint32_t half = count / 2;
-        const struct deps_activity *middle = &activities[low + half];
-
-        if ((recorded ? deps_recorded_begin(deps, middle) : middle->begin) < time) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
+    return (uint32_t)MP_SEARCH(
+        lane->first, lane->first + lane->count, i,
+        (recorded ? deps_recorded_begin(deps, &activities[i]) : activities[i].begin) < time);
 }
 
 uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t time)

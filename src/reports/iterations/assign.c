@@ -116,19 +116,9 @@ static void open_free(struct open *open)
 static size_t count_until(const struct open *open, uint64_t time, bool ends)
 {
     const struct iteration *items = open->iterations->items;
-    size_t low = 0;
-    size_t high = open->iterations->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t at = ends ? items[open->by_end[middle]].host_end : items[middle].begin;
-
-        if (at <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MP_SEARCH(0, open->iterations->count, i,
+                     (ends ? items[open->by_end[i]].host_end : items[i].begin) <= time);
 }
 
 /* The iteration that is open at that time, if it is the only one: the numbers of those that have

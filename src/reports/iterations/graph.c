@@ -210,18 +210,7 @@ static enum mp_status list_launches(struct pass *pass, const bool *chosen)
 /* The first with this correlation, or where it would be. */
 static size_t find_launches(const struct pass *pass, uint64_t correlation)
 {
-    size_t low = 0;
-    size_t high = pass->launch_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (pass->launches[middle].correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MP_SEARCH(0, pass->launch_count, i, pass->launches[i].correlation < correlation);
 }
 
 static void add_work(const struct deps *deps, struct launch *launch, uint32_t index)

@@ -182,16 +182,8 @@ static uint64_t work_until(struct cursor *cursor, uint64_t time)
         step *= 2;
     }
     uint32_t high = cursor->end - low > step ? low + step : cursor->end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (time_at(cursor, middle) < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    cursor->at = low;
-    return cursor->sums ? cursor->sums[low] : 0;
+    cursor->at = (uint32_t)MP_SEARCH(low, high, i, time_at(cursor, (uint32_t)i) < time);
+    return cursor->sums ? cursor->sums[cursor->at] : 0;
 }
 
 /* ---- Windows ---- */

@@ -45,18 +45,8 @@ static uint64_t by_iteration(const struct work *work, uint64_t ns)
 /* The last iteration that begins at this time or before; the count: it is before all. */
 static size_t iteration_at(const struct deps_windows *iterations, uint64_t time)
 {
-    size_t low = 0, count = iterations->count;
+    size_t low = MP_SEARCH(0, iterations->count, i, iterations->items[i].begin <= time);
 
-    while (count) {
-        size_t half = count / 2;
-
-        if (iterations->items[low + half].begin <= time) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
     return low ? low - 1 : iterations->count;
 }
 

@@ -64,17 +64,7 @@ static enum mp_status list_sides(struct job *job)
 /* The first side that does not stand before this kernel. */
 static size_t find_side(const struct job *job, const struct job_side *kernel)
 {
-    size_t first = 0, end = job->ranks->side_count;
-
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-
-        if (compare_sides(&job->sides[middle], kernel) < 0)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first;
+    return MP_SEARCH(0, job->ranks->side_count, i, compare_sides(&job->sides[i], kernel) < 0);
 }
 
 /* The first side of a kernel; DEPS_NONE. */

@@ -2,6 +2,7 @@
 #ifndef MP_REPORTS_LAYERS_INSIDE_H
 #define MP_REPORTS_LAYERS_INSIDE_H
 
+#include "base/data/algorithms.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,17 +17,9 @@ struct layers_iterations {
 static inline bool layers_are_inside(const struct layers_iterations *iterations,
                                      uint64_t correlation)
 {
-    size_t low = 0;
-    size_t high = iterations ? iterations->correlation_count : 0;
+    size_t low = MP_SEARCH(0, iterations ? iterations->correlation_count : 0, i,
+                           iterations->correlations[i] < correlation);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (iterations->correlations[middle] < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return !iterations ||
            (low < iterations->correlation_count && iterations->correlations[low] == correlation);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "reports/iterations/iterations.h"
 #include "reports/live/live.h"
@@ -258,17 +259,9 @@ void live_take_calls(struct live *live, const struct mp_batch *batch)
 /* The last entry at or before `time`; NULL: there is none, or it was dropped. */
 static const struct entry *entry_before(const struct live_history *history, uint64_t time)
 {
-    uint32_t low = 0;
-    uint32_t high = history->count;
+    uint32_t low =
+        (uint32_t)MP_SEARCH(0, history->count, i, entry_at(history, (uint32_t)i)->time <= time);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (entry_at(history, middle)->time <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low ? entry_at(history, low - 1) : NULL;
 }
 

@@ -67,14 +67,7 @@ struct nvtx_call *nvtx_calls_at(const struct nvtx_calls *calls, size_t position)
 
 static size_t search(const struct nvtx_calls *calls, size_t low, size_t high, uint64_t correlation)
 {
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (nvtx_calls_at(calls, middle)->correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MP_SEARCH(low, high, i, nvtx_calls_at(calls, i)->correlation < correlation);
 }
 
 size_t nvtx_calls_position(struct nvtx_calls *calls, uint64_t correlation)

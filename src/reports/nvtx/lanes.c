@@ -194,13 +194,7 @@ static uint32_t last_begun(const struct nvtx_spans *spans, const struct nvtx_lan
                 return low - 1;
         }
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (spans->spans[middle].begin <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    low = (uint32_t)MP_SEARCH(low, high, i, spans->spans[i].begin <= time);
     return low == lane->first ? NVTX_NONE : low - 1;
 }
 

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "profile/stacks/where.h"
 #include "reports/iterations/iterations.h"
 #include "reports/stacks/build.h"
@@ -108,18 +109,8 @@ static void add_gap(struct making *making, const struct deps_lane *lane, uint32_
 /* The first activity of a lane that ends after `time`. */
 static uint32_t first_after(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
 {
-    uint32_t low = lane->first;
-    uint32_t high = lane->first + lane->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (deps->activities[middle].end <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)MP_SEARCH(lane->first, lane->first + lane->count, i,
+                               deps->activities[i].end <= time);
 }
 
 /* What lies between the calls of the iteration's thread; waits outside of CUDA are host code. */
