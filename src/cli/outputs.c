@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/text/strings.h"
 #include "cli/command.h"
 
 #include "base/poison.h"
@@ -68,14 +69,6 @@ static int out_of_memory(const char *command)
 #define MAGIC_BYTES  16 /* docs/trace-format.md, 3 */
 
 /* ---- What must not be lost ---- */
-
-static bool has_suffix(const char *path)
-{
-    size_t length = strlen(path);
-
-    return length >= strlen(TRACE_SUFFIX) &&
-           !strcmp(path + length - strlen(TRACE_SUFFIX), TRACE_SUFFIX);
-}
 
 /* Whatever it is called. */
 static bool holds_trace(const char *path)
@@ -152,7 +145,7 @@ int page_write(const char *command, const char *path, page_writer *writer, void 
 
     if (!strcmp(path, "-"))
         return writer(context, stdout);
-    if (has_suffix(path)) {
+    if (mp_text_ends_with(path, TRACE_SUFFIX)) {
         complain(command, "the output wants another name: '%s' is one of a trace", path);
         return EXIT_USAGE;
     }

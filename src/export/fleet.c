@@ -20,6 +20,7 @@
 
 #include "base/data/map.h"
 #include "base/data/storage.h"
+#include "base/text/strings.h"
 #include "base/text/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -56,13 +57,6 @@ static int add_path(struct tree *tree, const char *command, const char *path, bo
     return EXIT_FINE;
 }
 
-static bool is_trace_name(const char *name)
-{
-    size_t length = strlen(name);
-
-    return length > 4 && !strcmp(name + length - 4, ".mpt");
-}
-
 static int take_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
@@ -83,7 +77,7 @@ static int add_entry(struct tree *tree, const char *command, const char *folder,
         code = EXIT_UNREADABLE;
     } else if (lstat((const char *)path.data, &found) == 0 && S_ISDIR(found.st_mode)) {
         code = add_folder(tree, command, (const char *)path.data);
-    } else if (is_trace_name(name)) {
+    } else if (mp_text_ends_with(name, ".mpt")) {
         code = add_path(tree, command, (const char *)path.data, false);
     }
     mp_buffer_free(&path);

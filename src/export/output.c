@@ -64,13 +64,6 @@ static int write_file(void *context, FILE *out)
     return export_write(context, out, NULL);
 }
 
-static bool ends_in(const char *name, const char *suffix)
-{
-    size_t length = strlen(name);
-
-    return length > strlen(suffix) && !strcmp(name + length - strlen(suffix), suffix);
-}
-
 /* Opens a folder inside of another; NULL: there is none. */
 static DIR *open_inside(int at, const char *name)
 {
@@ -90,7 +83,9 @@ static int remove_others(DIR *old, DIR *fresh, const char *suffix)
     int failed = 0;
 
     while (old && fresh && !failed && (entry = readdir(old))) {
-        if (ends_in(entry->d_name, suffix) && faccessat(dirfd(fresh), entry->d_name, F_OK, 0) != 0)
+        /* a name that is the suffix alone is somebody else's */
+        if (mp_text_ends_with(entry->d_name + 1, suffix) &&
+            faccessat(dirfd(fresh), entry->d_name, F_OK, 0) != 0)
             failed = unlinkat(dirfd(old), entry->d_name, 0);
         else if (strspn(entry->d_name, ".") != strlen(entry->d_name))
             failed = remove_others(open_inside(dirfd(old), entry->d_name),

@@ -185,13 +185,6 @@ enum mp_status nvprof_export_path(const struct nvprof_values *values, const char
     return nvprof_pattern_expand(values->export_file, pid, false, path, PATH_MAX, error);
 }
 
-static bool is_ours(const char *path)
-{
-    size_t length = strlen(path);
-
-    return length >= 4 && mp_text_equal(path + length - 4, ".mpt");
-}
-
 static bool copy_bytes(int from, int to)
 {
     char bytes[1 << 16];
@@ -326,7 +319,7 @@ enum mp_status nvprof_export(const struct nvprof_values *values, struct mp_trace
 
     MP_TRY(nvprof_export_path(values, pid, path, error));
     MP_TRY(refuse_written(written, path, error));
-    if (is_ours(path)) {
+    if (mp_text_ends_with(path, ".mpt")) {
         MP_TRY(copy_file(source, path, values->force, error));
     } else {
         snprintf(converted, sizeof converted, "%s/%s.nvvp", folder->path, pid);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/data/storage.h"
+#include "base/text/strings.h"
 #include "base/text/units.h"
 #include "profile/identity.h"
 
@@ -159,18 +160,11 @@ static int compare_processes(const void *left, const void *right)
     return order ? order : strcmp(a->path, b->path);
 }
 
-static bool is_trace_name(const char *name)
-{
-    size_t length = strlen(name);
-
-    return *name != '.' && length > 4 && !strcmp(name + length - 4, ".mpt");
-}
-
 /* Folder entries are read in the order of their names. So if a file is there twice, by a link, the
  * same one is taken each time. */
 static int take_names(const struct dirent *entry)
 {
-    return is_trace_name(entry->d_name);
+    return *entry->d_name != '.' && mp_text_ends_with(entry->d_name, ".mpt");
 }
 
 static enum mp_status add_names(struct trace_set *set, const char *folder, struct dirent **names,

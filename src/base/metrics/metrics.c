@@ -410,25 +410,18 @@ bool metric_is_raw(const char *name)
            strspn(name, "0123456789_.") == 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t text_bytes = strlen(text);
-    size_t end_bytes = strlen(end);
-
-    return text_bytes >= end_bytes && !strcmp(text + text_bytes - end_bytes, end);
-}
-
 enum metric_unit metric_raw_unit(const char *name)
 {
     /* `unit__bytes_read.sum` counts bytes, `unit__average_bytes_per_sector.ratio` does not. */
     const char *counter = strstr(name, "__");
     bool bytes = counter && (strstr(counter, "__bytes") || strstr(counter, "_bytes"));
 
-    if (ends_with(name, ".pct") || strstr(name, ".pct_of_peak"))
+    if (mp_text_ends_with(name, ".pct") || strstr(name, ".pct_of_peak"))
         return METRIC_UNIT_PERCENT;
-    if (ends_with(name, ".ratio") || strstr(name, ".per_cycle") || ends_with(name, ".max_rate"))
+    if (mp_text_ends_with(name, ".ratio") || strstr(name, ".per_cycle") ||
+        mp_text_ends_with(name, ".max_rate"))
         return METRIC_UNIT_RATIO;
-    if (ends_with(name, ".per_second"))
+    if (mp_text_ends_with(name, ".per_second"))
         return bytes ? METRIC_UNIT_BYTES_PER_SECOND : METRIC_UNIT_PER_SECOND;
     if (counter && strstr(counter, "__time_duration"))
         return METRIC_UNIT_NANOSECONDS;

@@ -42,6 +42,13 @@ bool mp_text_starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool mp_text_ends_with(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), end = strlen(suffix);
+
+    return length >= end && !strcmp(text + length - end, suffix);
+}
+
 bool mp_text_to_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
     uint64_t result = 0;

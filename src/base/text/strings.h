@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/data/storage.h"
+#include "base/text/strings.h"
 
 /* ---- Strings ---- */
 
@@ -23,6 +24,7 @@ void mp_text_add(char *buffer, size_t size, const char *format, ...)
 
 bool mp_text_equal(const char *a, const char *b);
 bool mp_text_starts_with(const char *text, const char *prefix);
+bool mp_text_ends_with(const char *text, const char *suffix);
 
 /* Reads the whole of `text` as a decimal number from `min` to `max`, without sign, space or
  * suffix. If the text is anything else, returns false and leaves *value unchanged. */

@@ -1,5 +1,6 @@
 /* Reads files that nvprof wrote, and others with nvprof's tables: as much of them as a trace can
  * hold. Columns that older versions of the schema do not have read as 0. */
+#include "base/text/strings.h"
 #include "export/nvvp/read.h"
 
 #include <stdio.h>
@@ -292,13 +293,6 @@ static enum mp_status add_source(const struct nvvp_plain *plain, const struct nv
 
 /* ---- Values ---- */
 
-static bool ends_in_id(const char *name)
-{
-    size_t length = strlen(name);
-
-    return length > 2 && strcmp(name + length - 2, "Id") == 0;
-}
-
 /* Whether a number below 0 is allowed: a 32-bit id stored as signed, or a column that may be
  * negative. */
 static bool may_be_negative(const char *column, uint64_t *value)
@@ -309,7 +303,7 @@ static bool may_be_negative(const char *column, uint64_t *value)
     for (size_t i = 0; i < COUNT(signed_columns); i++)
         if (strcmp(column, signed_columns[i]) == 0)
             return true;
-    if (!ends_in_id(column) || (int64_t)*value < INT32_MIN)
+    if (!mp_text_ends_with(column, "Id") || (int64_t)*value < INT32_MIN)
         return false;
     *value = (uint32_t)*value;
     return true;

@@ -12,19 +12,13 @@
 #include "base/data/hash.h"
 #include "base/data/storage.h"
 #include "base/text/json.h"
+#include "base/text/strings.h"
 
 #include "base/poison.h"
 
 #define PIDS (UINT64_C(1) << 22) /* Linux's maximum of pid_max */
 
 /* ---- Begin ---- */
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = text ? strlen(text) : 0;
-
-    return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
-}
 
 static enum mp_status say(const struct perfetto *perfetto, enum mp_status status,
                           struct mp_error *error)
@@ -46,7 +40,7 @@ static enum mp_status begin(void *state, FILE *out, const char *path, size_t pro
     (void)processes;
     perfetto->packets.out = out;
     perfetto->next_event = 1;
-    perfetto->zipped = ends_with(path, ".zip");
+    perfetto->zipped = path && mp_text_ends_with(path, ".zip");
     if (!perfetto->zipped)
         return MP_OK;
     perfetto->packets.zip = &perfetto->zip;

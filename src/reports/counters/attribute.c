@@ -33,19 +33,12 @@ static bool is_share_of_time(const char *name)
     return false;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-
-    return length > end_length && mp_text_equal(text + length - end_length, end);
-}
-
 /* CUPTI's metrics, which may have been asked for by their own names: clocks, whether the GPU is
  * busy, and quotients such as hit rates. Their bytes are those of one sample, and add up. */
 static bool is_mean_of_cupti(const char *metric)
 {
     return strstr(metric, "__cycles_elapsed.") || strstr(metric, "gr__cycles_active.") ||
-           ends_with(metric, ".pct") || ends_with(metric, ".ratio");
+           mp_text_ends_with(metric, ".pct") || mp_text_ends_with(metric, ".ratio");
 }
 
 static enum combination combination_of(const struct counters_counter *counter)

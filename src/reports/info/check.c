@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "base/text/foreign.h"
+#include "base/text/strings.h"
 #include "base/text/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -115,9 +116,7 @@ static int check_file(const char *path)
 
 static int is_trace_name(const struct dirent *entry)
 {
-    const char *suffix = strrchr(entry->d_name, '.');
-
-    return entry->d_name[0] != '.' && suffix && !strcmp(suffix, ".mpt");
+    return entry->d_name[0] != '.' && mp_text_ends_with(entry->d_name, ".mpt");
 }
 
 static int check_named(const char *folder, const char *name)

@@ -6,6 +6,7 @@
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
+#include "base/text/strings.h"
 #include "reports/iterations/build.h"
 #include "trace/schema.h"
 
@@ -40,15 +41,10 @@ struct idle_gap {
 #define SPAN(cause_, from, to)                                                                     \
     ((struct iterations_idle_span){.cause = (cause_), .begin = (from), .end = (to)})
 
-static bool begins_with(const char *text, const char *with)
-{
-    return !strncmp(text, with, strlen(with));
-}
-
 /* A copy waits for its work unless its name says that it does not. */
 static bool is_waiting_copy(const char *name)
 {
-    return (begins_with(name, "cudaMemcpy") || begins_with(name, "cuMemcpy")) &&
+    return (mp_text_starts_with(name, "cudaMemcpy") || mp_text_starts_with(name, "cuMemcpy")) &&
            !strstr(name, "Async");
 }
 
