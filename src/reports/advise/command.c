@@ -20,6 +20,9 @@ struct advise_values {
     struct report_values report;
     struct iterations_values iterations;
     bool one_clock;
+
+    struct trace_study_options options; /* from those above */
+    struct matched matched;             /* of a folder of ranks */
 };
 
 #define FIELD(name) offsetof(struct advise_values, name)
@@ -49,14 +52,8 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-struct reporting {
-    struct report_out out;
-    struct trace_study_options options;
-    struct matched matched; /* of a folder of ranks */
-};
-
 static enum mp_status advise_and_print(struct mp_trace *trace, const struct trace_study *work,
-                                       const struct reporting *reporting, struct mp_error *error)
+                                       const struct advise_values *values, struct mp_error *error)
 {
     const struct advise_input input = {&work->deps, &work->study};
     struct advice advice;
@@ -64,10 +61,10 @@ static enum mp_status advise_and_print(struct mp_trace *trace, const struct trac
 
     MP_TRY(advise_build(&input, &advice, error));
     report.iterations = iterations_report_of(trace, &work->deps, &work->study);
-    report.iterations.range = reporting->options.iterations.range;
+    report.iterations.range = values->options.iterations.range;
     report.iterations.baseline = &work->baseline;
     report.iterations.recording_cost = &work->recording_cost;
-    enum mp_status status = print_advise(&reporting->out, &report);
+    enum mp_status status = print_advise(&values->report.out, &report);
     advise_free(&advice);
     return status ? mp_error_set(error, status, "no memory for the findings") : MP_OK;
 }
@@ -75,12 +72,12 @@ static enum mp_status advise_and_print(struct mp_trace *trace, const struct trac
 static enum mp_status report_advise(void *context, struct mp_trace *trace, bool *whole,
                                     struct mp_error *error)
 {
-    const struct reporting *reporting = context;
+    const struct advise_values *values = context;
     struct trace_study work;
-    enum mp_status status = trace_study_load(trace, &reporting->options, &work, error);
+    enum mp_status status = trace_study_load(trace, &values->options, &work, error);
 
     if (status == MP_OK)
-        status = advise_and_print(trace, &work, reporting, error);
+        status = advise_and_print(trace, &work, values, error);
     *whole = quality_is_whole(&work.deps.quality);
     trace_study_free(&work);
     return status;
@@ -88,22 +85,22 @@ static enum mp_status report_advise(void *context, struct mp_trace *trace, bool 
 
 /* ---- A job ---- */
 
-static enum mp_status advise_job(struct reporting *reporting, struct job *job,
+static enum mp_status advise_job(struct advise_values *values, struct job *job,
                                  struct deps_windows *iterations, struct mp_error *error)
 {
-    const struct ranks_report ranks = matched_report(&reporting->matched);
+    const struct ranks_report ranks = matched_report(&values->matched);
     const struct job_report head = {.ranks = &ranks};
     struct advice advice;
     struct advise_job_report report = {.job = &head, .advice = &advice};
 
-    MP_TRY(matched_join(&reporting->matched, &reporting->options.graph, job, error));
-    MP_TRY(matched_iterations(&reporting->matched, job, &reporting->options.iterations, iterations,
-                              error));
+    MP_TRY(matched_join(&values->matched, &values->options.graph, job, error));
+    MP_TRY(
+        matched_iterations(&values->matched, job, &values->options.iterations, iterations, error));
     enum mp_status status = job_advise(job, iterations, &advice);
     MP_TRY(mp_error_from(error, status, "cannot analyse the job"));
     report.iterations = iterations->count;
     report.rank = job->deps.ranks[0];
-    print_job_advise(&reporting->out, &report);
+    print_job_advise(&values->report.out, &report);
     advise_free(&advice);
     return MP_OK;
 }
@@ -111,45 +108,43 @@ static enum mp_status advise_job(struct reporting *reporting, struct job *job,
 /* The findings on all ranks together, before those on each. */
 static int report_job(void *context)
 {
-    struct reporting *reporting = context;
+    struct advise_values *values = context;
     struct job job = {.set = NULL};
     struct deps_windows iterations = {.items = NULL};
     struct mp_error error;
-    enum mp_status status = advise_job(reporting, &job, &iterations, &error);
+    enum mp_status status = advise_job(values, &job, &iterations, &error);
 
     deps_windows_free(&iterations);
     job_free(&job);
     if (status == MP_OK)
-        return reporting->matched.code;
+        return values->matched.code;
     complain(set.command, "%s", error.text);
     return status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
 }
 
-static int report_arguments(struct reporting *reporting, int count, char **arguments,
-                            bool one_clock)
+static int report_arguments(struct advise_values *values, int count, char **arguments)
 {
-    bool job = matched_is_job(&reporting->matched, set.command, count, arguments, one_clock);
-    int code = job_and_each_trace(set.command, &reporting->out, count, arguments,
-                                  job ? report_job : NULL, report_advise, reporting);
+    bool job = matched_is_job(&values->matched, set.command, count, arguments, values->one_clock);
+    int code = job_and_each_trace(set.command, &values->report.out, count, arguments,
+                                  job ? report_job : NULL, report_advise, values);
 
     if (job)
-        matched_free(&reporting->matched);
+        matched_free(&values->matched);
     else
-        code = worse_code(code, reporting->matched.code);
+        code = worse_code(code, values->matched.code);
     return code;
 }
 
 int cmd_advise(int argc, char **argv)
 {
     struct advise_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}};
     int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+    if (!report_parse(&set, argc, argv, &values, &values.report, &values.report.out, &first, &code))
         return code;
-    iterations_by(values.iterations.how, &reporting.options.iterations);
-    reporting.options.iterations.range = values.report.range;
-    reporting.options.graph =
+    iterations_by(values.iterations.how, &values.options.iterations);
+    values.options.iterations.range = values.report.range;
+    values.options.graph =
         (struct deps_options){.style = report_style(&values.report), .fronts = true};
-    return report_arguments(&reporting, argc - first, argv + first, values.one_clock);
+    return report_arguments(&values, argc - first, argv + first);
 }

@@ -31,6 +31,9 @@ struct deps_values {
     bool trace;
     bool gains_too; /* besides the table of names */
     bool one_clock;
+
+    struct deps_changes changes;  /* of `what_if` */
+    struct iterations_options by; /* of `iterations` */
 };
 
 #define FIELD(name) offsetof(struct deps_values, name)
@@ -94,9 +97,7 @@ static const struct option_set set = {
     .purpose = "Prints the critical path and the waiting times, by name, in "
                "nvprof's layout: what determines the length of the run, who waits for whom, and "
                "what a change would gain.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says "
-             "why), 2 wrong usage, 3 a "
-             "trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };
@@ -104,8 +105,6 @@ static const struct option_set set = {
 /* All results computed from one trace; zeroed, it holds nothing. */
 struct work {
     const struct deps_values *values;
-    const struct deps_changes *changes;
-    const struct iterations_options *by; /* --iterations as iters has it; NULL: none */
     struct mp_trace *trace;
     struct matched *matched; /* a job's ranks; NULL: one process */
     struct job job;
@@ -145,7 +144,7 @@ static enum mp_status find_iterations(struct work *work, struct mp_error *error)
 {
     struct iterations found;
 
-    MP_TRY(iterations_find(work->deps, work->trace, work->by, &found, error));
+    MP_TRY(iterations_find(work->deps, work->trace, &work->values->by, &found, error));
     enum mp_status status = iterations_windows(work->deps, &found, &work->windows);
     iterations_free(&found);
     return mp_error_from(error, status, "cannot analyse it");
@@ -166,7 +165,7 @@ static enum mp_status choose_windows(struct work *work, struct mp_error *error)
 {
     const struct deps_values *values = work->values;
 
-    if (work->by)
+    if (values->iterations.how)
         MP_TRY(find_iterations(work, error));
     else
         MP_TRY(deps_windows_ranges(work->deps, values->report.range, &work->windows, error));
@@ -216,8 +215,8 @@ static enum mp_status replay(struct work *work)
     if (!work->lengths)
         return MP_ERR_MEMORY;
     MP_TRY(work->matched
-               ? job_replay(&work->job, work->changes, &work->windows, work->lengths, NULL)
-               : deps_replay(work->deps, work->changes, &work->windows, work->lengths));
+               ? job_replay(&work->job, &work->values->changes, &work->windows, work->lengths, NULL)
+               : deps_replay(work->deps, &work->values->changes, &work->windows, work->lengths));
     work->report.lengths = work->lengths;
     work->report.changes = texts->items;
     work->report.change_count = texts->count;
@@ -239,10 +238,9 @@ static enum mp_status find_gains(struct work *work)
 }
 
 /* Host code by line, of a trace with stacks. */
-static enum mp_status find_lines(struct work *work, const struct report_out *out,
-                                 struct mp_error *error)
+static enum mp_status find_lines(struct work *work, struct mp_error *error)
 {
-    if (work->matched || !(work->values->parts || out->format == REPORT_JSON))
+    if (work->matched || !(work->values->parts || work->values->report.format == REPORT_JSON))
         return MP_OK;
     work->report.gaps = &work->gaps;
     return stacks_gaps_of_paths(work->trace, work->deps, &work->windows, &work->gaps, error);
@@ -362,9 +360,9 @@ static enum mp_status use_job(struct work *work)
 /* A change that matches nothing is a mistake: MP_ERR_ARGUMENT. */
 static enum mp_status match_changes(const struct work *work, struct mp_error *error)
 {
-    const struct deps_change *wrong = work->matched
-                                          ? job_changes_unmatched(work->changes, &work->job)
-                                          : deps_changes_unmatched(work->changes, work->deps);
+    const struct deps_change *wrong =
+        work->matched ? job_changes_unmatched(&work->values->changes, &work->job)
+                      : deps_changes_unmatched(&work->values->changes, work->deps);
     struct mp_nearest nearest = {.typed = wrong ? wrong->pattern : ""};
     char names[MP_NEAREST_MAX * (NAME_BYTES_SHOWN + 8)];
 
@@ -379,37 +377,24 @@ static enum mp_status match_changes(const struct work *work, struct mp_error *er
                         mp_nearest_list(&nearest, NAME_BYTES_SHOWN, names, sizeof names));
 }
 
-static enum mp_status run(struct work *work, const struct report_out *out, struct mp_error *error)
+static enum mp_status run(struct work *work, struct mp_error *error)
 {
     MP_TRY(work->matched ? load_job(work, error) : load(work, error));
     MP_TRY(match_changes(work, error));
-    MP_TRY(find_lines(work, out, error));
+    MP_TRY(find_lines(work, error));
     enum mp_status status = work->matched ? use_job(work) : MP_OK;
     if (status == MP_OK)
         status = analyse(work);
     if (status == MP_OK)
-        status = print_deps(out, &work->report);
+        status = print_deps(&work->values->report.out, &work->report);
     return mp_error_from(error, status, "cannot analyse it");
 }
-
-struct reporting {
-    struct report_out out;
-    const struct deps_values *values;
-    struct deps_changes changes;
-    struct iterations_options by;
-};
 
 static enum mp_status report_deps(void *context, struct mp_trace *trace, bool *whole,
                                   struct mp_error *error)
 {
-    const struct reporting *reporting = context;
-    struct work work = {
-        .trace = trace,
-        .values = reporting->values,
-        .changes = &reporting->changes,
-        .by = reporting->values->iterations.how ? &reporting->by : NULL,
-    };
-    enum mp_status status = run(&work, &reporting->out, error);
+    struct work work = {.trace = trace, .values = context};
+    enum mp_status status = run(&work, error);
 
     *whole = quality_is_whole(&work.own.quality);
     work_free(&work);
@@ -417,43 +402,38 @@ static enum mp_status report_deps(void *context, struct mp_trace *trace, bool *w
 }
 
 /* A folder of ranks: the exit code. */
-static int report_job(struct reporting *reporting, struct matched *matched)
+static int report_job(struct deps_values *values, struct matched *matched)
 {
-    struct work work = {
-        .matched = matched,
-        .values = reporting->values,
-        .changes = &reporting->changes,
-        .by = reporting->values->iterations.how ? &reporting->by : NULL,
-    };
+    struct work work = {.matched = matched, .values = values};
     struct mp_error error;
     int code = EXIT_UNREADABLE;
 
-    if (report_streams_open(set.command, &reporting->out, false)) {
-        enum mp_status status = run(&work, &reporting->out, &error);
+    if (report_streams_open(set.command, &values->report.out, false)) {
+        enum mp_status status = run(&work, &error);
 
         code = matched->code;
         if (status != MP_OK) {
             complain(set.command, "%s", error.text);
             code = status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
         }
-        code = report_streams_close(set.command, &reporting->out, code);
+        code = report_streams_close(set.command, &values->report.out, code);
     }
     work_free(&work);
     return code;
 }
 
 /* A folder of ranks together; any other traces each on its own. */
-static int report_arguments(struct reporting *reporting, int count, char **arguments)
+static int report_arguments(struct deps_values *values, int count, char **arguments)
 {
     struct matched matched;
     int code;
 
-    if (!matched_is_job(&matched, set.command, count, arguments, reporting->values->one_clock)) {
-        code = each_trace(set.command, &reporting->out, count, arguments, report_deps, reporting);
+    if (!matched_is_job(&matched, set.command, count, arguments, values->one_clock)) {
+        code = each_trace(set.command, &values->report.out, count, arguments, report_deps, values);
         return worse_code(code, matched.code);
     }
     matched_complain(&matched);
-    code = report_job(reporting, &matched);
+    code = report_job(values, &matched);
     matched_free(&matched);
     return code;
 }
@@ -469,12 +449,12 @@ static bool deps_options_agree(const struct deps_values *values)
                          "--trace goes with none of --iterations, --what-if and --gains");
 }
 
-static bool parse_changes(const struct option_texts *texts, struct deps_changes *changes)
+static bool parse_changes(struct deps_values *values)
 {
     struct mp_error error;
 
-    for (size_t i = 0; i < texts->count; i++) {
-        if (deps_changes_add(changes, texts->items[i], &error) != MP_OK) {
+    for (size_t i = 0; i < values->what_if.count; i++) {
+        if (deps_changes_add(&values->changes, values->what_if.items[i], &error) != MP_OK) {
             complain(set.command, "%s", error.text);
             return false;
         }
@@ -483,7 +463,7 @@ static bool parse_changes(const struct option_texts *texts, struct deps_changes 
 }
 
 /* Until version 0.2 --top was what --gains is, so by itself it still asks for that table too. */
-static void limit_rows(struct deps_values *values, struct report_out *out)
+static void limit_rows(struct deps_values *values)
 {
     if (!values->top)
         return;
@@ -491,29 +471,27 @@ static void limit_rows(struct deps_values *values, struct report_out *out)
         values->gains = values->top;
         values->gains_too = true;
     }
-    if (out->format != REPORT_JSON)
-        view_top(out, values->top);
+    if (values->report.format != REPORT_JSON)
+        view_top(&values->report.out, values->top);
 }
 
 int cmd_deps(int argc, char **argv)
 {
     struct deps_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.values = &values};
     int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+    if (!report_parse(&set, argc, argv, &values, &values.report, &values.report.out, &first, &code))
         return code;
     if (!iterations_one(set.command, &values.iterations, false, &values.one) ||
         !deps_options_agree(&values))
         return EXIT_USAGE;
     if (values.one && !values.iterations.how)
         values.iterations.how = "auto";
-    limit_rows(&values, &reporting.out);
-    iterations_by(values.iterations.how, &reporting.by);
-    reporting.by.range = values.report.range;
-    code = EXIT_USAGE;
-    if (parse_changes(&values.what_if, &reporting.changes))
-        code = report_arguments(&reporting, argc - first, argv + first);
-    deps_changes_free(&reporting.changes);
+    limit_rows(&values);
+    iterations_by(values.iterations.how, &values.by);
+    values.by.range = values.report.range;
+    code =
+        parse_changes(&values) ? report_arguments(&values, argc - first, argv + first) : EXIT_USAGE;
+    deps_changes_free(&values.changes);
     return code;
 }

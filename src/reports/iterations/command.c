@@ -21,6 +21,10 @@ struct iters_values {
     bool each;
     bool candidates;
     bool one_clock;
+
+    struct trace_study_options options; /* from those above, as the next */
+    uint64_t one;                       /* 0: all */
+    struct matched matched;             /* of a folder of ranks */
 };
 
 #define FIELD(name) offsetof(struct iters_values, name)
@@ -61,17 +65,8 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-struct reporting {
-    struct report_out out;
-    struct trace_study_options options;
-    uint64_t one; /* 0: all */
-    bool each;
-    bool candidates;
-    struct matched matched; /* of a folder of ranks */
-};
-
 static enum mp_status print_work(struct mp_trace *trace, const struct trace_study *work,
-                                 const struct reporting *reporting, const struct stacks_gaps *gaps,
+                                 const struct iters_values *values, const struct stacks_gaps *gaps,
                                  struct mp_error *error)
 {
     struct iterations_report report = iterations_report_of(trace, &work->deps, &work->study);
@@ -79,14 +74,14 @@ static enum mp_status print_work(struct mp_trace *trace, const struct trace_stud
 
     MP_TRY(counters_clocks(trace, &work->study.iterations, &clocks, error));
     report.clocks = clocks;
-    report.range = reporting->options.iterations.range;
-    report.each = reporting->each || reporting->one;
-    report.one = reporting->one;
-    report.candidates = reporting->candidates;
+    report.range = values->options.iterations.range;
+    report.each = values->each || values->one;
+    report.one = values->one;
+    report.candidates = values->candidates;
     report.baseline = &work->baseline;
     report.recording_cost = &work->recording_cost;
     report.gaps = gaps;
-    print_iterations(&reporting->out, &report);
+    print_iterations(&values->report.out, &report);
     free(clocks);
     return MP_OK;
 }
@@ -94,17 +89,17 @@ static enum mp_status print_work(struct mp_trace *trace, const struct trace_stud
 static enum mp_status report_iters(void *context, struct mp_trace *trace, bool *whole,
                                    struct mp_error *error)
 {
-    const struct reporting *reporting = context;
+    const struct iters_values *values = context;
     struct trace_study work;
     struct stacks_gaps gaps = {.count = 0};
-    enum mp_status status = trace_study_load(trace, &reporting->options, &work, error);
+    enum mp_status status = trace_study_load(trace, &values->options, &work, error);
 
     if (status == MP_OK)
-        status = iterations_have(reporting->one, work.study.iterations.count, error);
+        status = iterations_have(values->one, work.study.iterations.count, error);
     if (status == MP_OK)
         status = stacks_gaps_build(trace, &work.deps, &work.study.iterations, &gaps, error);
     if (status == MP_OK)
-        status = print_work(trace, &work, reporting, &gaps, error);
+        status = print_work(trace, &work, values, &gaps, error);
     stacks_gaps_free(&gaps);
     *whole = quality_is_whole(&work.deps.quality);
     trace_study_free(&work);
@@ -143,83 +138,79 @@ static enum mp_status use_each(struct job_work *work)
     return job_use(&work->job.deps, &work->iterations, &work->all);
 }
 
-static enum mp_status print_job(const struct reporting *reporting, const struct job_work *work)
+static enum mp_status print_job(const struct iters_values *values, const struct job_work *work)
 {
-    const struct ranks_report ranks = matched_report(&reporting->matched);
+    const struct ranks_report ranks = matched_report(&values->matched);
     const struct job_iterations_report report = {
         .job = {.ranks = &ranks, .usage = &work->all},
         .each = work->each,
         .windows = &work->iterations,
         .rank = work->job.deps.ranks[0],
-        .one = reporting->one,
-        .rows = reporting->each || reporting->one,
+        .one = values->one,
+        .rows = values->each || values->one,
     };
 
-    return print_job_iterations(&reporting->out, &report);
+    return print_job_iterations(&values->report.out, &report);
 }
 
-static enum mp_status study_job(struct reporting *reporting, struct job_work *work,
+static enum mp_status study_job(struct iters_values *values, struct job_work *work,
                                 struct mp_error *error)
 {
-    MP_TRY(matched_join(&reporting->matched, &reporting->options.graph, &work->job, error));
-    MP_TRY(matched_iterations(&reporting->matched, &work->job, &reporting->options.iterations,
+    MP_TRY(matched_join(&values->matched, &values->options.graph, &work->job, error));
+    MP_TRY(matched_iterations(&values->matched, &work->job, &values->options.iterations,
                               &work->iterations, error));
-    MP_TRY(iterations_have(reporting->one, work->iterations.count, error));
+    MP_TRY(iterations_have(values->one, work->iterations.count, error));
     enum mp_status status = use_each(work);
     if (status == MP_OK)
-        status = print_job(reporting, work);
+        status = print_job(values, work);
     return mp_error_from(error, status, "cannot analyse the job");
 }
 
 /* All ranks together, before each of them. */
 static int report_job(void *context)
 {
-    struct reporting *reporting = context;
+    struct iters_values *values = context;
     struct job_work work = {.each = NULL};
     struct mp_error error;
-    enum mp_status status = study_job(reporting, &work, &error);
+    enum mp_status status = study_job(values, &work, &error);
 
     job_work_free(&work);
     if (status == MP_OK)
-        return reporting->matched.code;
+        return values->matched.code;
     complain(set.command, "%s", error.text);
     return status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
 }
 
-static int report_arguments(struct reporting *reporting, int count, char **arguments,
-                            bool one_clock)
+static int report_arguments(struct iters_values *values, int count, char **arguments)
 {
-    bool job = !reporting->candidates &&
-               matched_is_job(&reporting->matched, set.command, count, arguments, one_clock);
-    int code = job_and_each_trace(set.command, &reporting->out, count, arguments,
-                                  job ? report_job : NULL, report_iters, reporting);
+    bool job = !values->candidates &&
+               matched_is_job(&values->matched, set.command, count, arguments, values->one_clock);
+    int code = job_and_each_trace(set.command, &values->report.out, count, arguments,
+                                  job ? report_job : NULL, report_iters, values);
 
     if (job)
-        matched_free(&reporting->matched);
+        matched_free(&values->matched);
     else
-        code = worse_code(code, reporting->matched.code);
+        code = worse_code(code, values->matched.code);
     return code;
 }
 
 int cmd_iters(int argc, char **argv)
 {
     struct iters_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}};
     int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+    if (!report_parse(&set, argc, argv, &values, &values.report, &values.report.out, &first, &code))
         return code;
-    if (!iterations_one(set.command, &values.iterations, false, &reporting.one) ||
+    if (!iterations_one(set.command, &values.iterations, false, &values.one) ||
         !options_agree(set.command,
-                       values.candidates && (values.iterations.how || values.each || reporting.one),
+                       values.candidates && (values.iterations.how || values.each || values.one),
                        "--candidates goes with none of --iterations, --iteration and --each"))
         return EXIT_USAGE;
-    iterations_by(values.iterations.how, &reporting.options.iterations);
-    reporting.options.iterations.range = values.report.range;
-    reporting.options.iterations.all = values.candidates;
-    reporting.options.graph.style = report_style(&values.report);
-    reporting.options.no_cost = values.candidates;
-    reporting.candidates = values.candidates;
-    reporting.each = values.each;
-    return report_arguments(&reporting, argc - first, argv + first, values.one_clock);
+    iterations_by(values.iterations.how, &values.options.iterations);
+    values.options.iterations.range = values.report.range;
+    values.options.iterations.all = values.candidates;
+    values.options.graph.style = report_style(&values.report);
+    values.options.no_cost = values.candidates;
+    return report_arguments(&values, argc - first, argv + first);
 }

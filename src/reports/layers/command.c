@@ -26,6 +26,10 @@ struct layers_values {
     bool all;
     bool merge_numbers;
     bool by_position;
+
+    struct layers_options options; /* these three from those above */
+    struct iterations_options by;
+    bool by_way; /* iterations are found as iters finds them */
 };
 
 #define FIELD(name) offsetof(struct layers_values, name)
@@ -89,43 +93,35 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-struct reporting {
-    struct report_out out;
-    struct layers_options options;
-    const struct layers_values *values;
-    struct iterations_options by;
-    bool by_way; /* iterations are found as iters finds them */
-};
-
-static enum mp_status print_result(const struct reporting *reporting, const struct mp_trace *trace,
+static enum mp_status print_result(const struct layers_values *values, const struct mp_trace *trace,
                                    const struct layers_result *result,
                                    const struct counters_brief *sampled, struct mp_error *error)
 {
     const struct layers_report layers = {
         .trace = trace,
         .result = result,
-        .options = &reporting->options,
+        .options = &values->options,
         .sampled = sampled,
-        .top = reporting->values->top,
-        .tree = reporting->values->tree,
-        .kernels = reporting->values->kernels,
+        .top = values->top,
+        .tree = values->tree,
+        .kernels = values->kernels,
     };
 
-    if (print_layers(&reporting->out, &layers) != MP_OK)
+    if (print_layers(&values->report.out, &layers) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     return MP_OK;
 }
 
-static enum mp_status build(const struct reporting *reporting, struct profile *profile,
+static enum mp_status build(const struct layers_values *values, struct profile *profile,
                             struct layers_result *result, struct mp_error *error)
 {
-    struct layers_options options = reporting->options;
+    struct layers_options options = values->options;
     struct layers_iterations found;
     uint64_t *correlations = NULL;
     enum mp_status status = MP_OK;
 
-    if (reporting->by_way) {
-        status = iterations_as_work(profile->trace, &reporting->by, &found, &correlations, error);
+    if (values->by_way) {
+        status = iterations_as_work(profile->trace, &values->by, &found, &correlations, error);
         options.found = &found;
     }
     if (!status)
@@ -137,35 +133,22 @@ static enum mp_status build(const struct reporting *reporting, struct profile *p
 static enum mp_status report_layers(void *context, struct mp_trace *trace, bool *whole,
                                     struct mp_error *error)
 {
-    const struct reporting *reporting = context;
+    const struct layers_values *values = context;
     struct counters_brief *sampled = NULL;
     struct layers_result result = {.count = 0};
     struct profile profile;
 
     MP_TRY(profile_load(&profile, trace, DEFINITIONS_USUAL, error));
-    enum mp_status status = build(reporting, &profile, &result, error);
+    enum mp_status status = build(values, &profile, &result, error);
     if (!status)
-        status = counters_of_layers(trace, &reporting->options, &result, &sampled, error);
+        status = counters_of_layers(trace, &values->options, &result, &sampled, error);
     if (!status)
-        status = print_result(reporting, trace, &result, sampled, error);
+        status = print_result(values, trace, &result, sampled, error);
     free(sampled);
     *whole = quality_is_whole(&result.quality);
     layers_free(&result);
     profile_free(&profile);
     return status;
-}
-
-static bool layers_options_agree(const struct layers_values *values)
-{
-    return options_agree(set.command,
-                         values->by_position && (values->tree || values->iterations ||
-                                                 values->domain || values->merge_numbers),
-                         "--by-position goes with none of --tree, --iterations, --domain and "
-                         "--merge-numbers") &&
-           options_agree(set.command, values->tree && values->top,
-                         "--top does not go with --tree") &&
-           options_agree(set.command, values->tree && values->report.view.sort,
-                         "--sort does not go with --tree");
 }
 
 /* `nvtx:NAME` is what other commands take for NAME. */
@@ -177,29 +160,39 @@ static const char *range_name(const char *how)
     return how && !strncmp(how, way, length) && how[length] ? how + length : how;
 }
 
+static bool layers_options_agree(void *context)
+{
+    struct layers_values *values = context;
+
+    if (!options_agree(set.command,
+                       values->by_position && (values->tree || values->iterations ||
+                                               values->domain || values->merge_numbers),
+                       "--by-position goes with none of --tree, --iterations, --domain and "
+                       "--merge-numbers") ||
+        !options_agree(set.command, values->tree && values->top, "--top does not go with --tree") ||
+        !options_agree(set.command, values->tree && values->report.view.sort,
+                       "--sort does not go with --tree"))
+        return false;
+    if (values->report.view.sort && values->top) { /* the first ones of another order */
+        view_top(&values->report.out, values->top);
+        values->top = 0;
+    }
+    values->options = (struct layers_options){.range = values->report.range,
+                                              .style = report_style(&values->report),
+                                              .domain = values->domain,
+                                              .iteration = range_name(values->iterations),
+                                              .merge_numbers = values->merge_numbers,
+                                              .all = values->all,
+                                              .by_position = values->by_position};
+    values->by_way = iterations_by_parse(values->iterations, &values->by);
+    values->by.range = values->report.range;
+    return true;
+}
+
 int cmd_layers(int argc, char **argv)
 {
     struct layers_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}, .values = &values};
-    int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
-        return code;
-    if (!layers_options_agree(&values))
-        return EXIT_USAGE;
-    if (values.report.view.sort && values.top) { /* the first ones of another order */
-        view_top(&reporting.out, values.top);
-        values.top = 0;
-    }
-    reporting.options = (struct layers_options){.range = values.report.range,
-                                                .style = report_style(&values.report),
-                                                .domain = values.domain,
-                                                .iteration = range_name(values.iterations),
-                                                .merge_numbers = values.merge_numbers,
-                                                .all = values.all,
-                                                .by_position = values.by_position};
-    reporting.by_way = iterations_by_parse(values.iterations, &reporting.by);
-    reporting.by.range = values.report.range;
-    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_layers,
-                      &reporting);
+    return report_command(&set, argc, argv, &values, &values.report, layers_options_agree,
+                          report_layers);
 }

@@ -260,24 +260,26 @@ static void layers_print_notes(const struct report_out *out, const struct layers
     uint64_t open = result->unfinished;
     bool one = open == 1;
 
-    if (!result->by_position && report->sampled)
+    if (result->by_position)
+        return;
+    if (report->sampled)
         print_sampled_note(out, report->trace);
-    if (!result->by_position && !report->tree && shown < result->count)
+    if (!report->tree && shown < result->count)
         print_note(out, report->trace, "%s of %s layers are shown.", mp_count(shown).text,
                    mp_count(result->count).text);
-    if (!result->by_position && result->no_calls)
+    if (result->no_calls)
         print_note(out, report->trace,
                    "No API calls in the trace: only what was captured in NVTX ranges is "
                    "known to belong to a layer.");
-    if (!result->by_position && result->unlaunched && !result->no_calls)
+    if (result->unlaunched && !result->no_calls)
         print_note(out, report->trace, "%s of %s activities have no launching call in the trace.",
                    mp_count(result->unlaunched).text, mp_count(result->activities).text);
-    if (!result->by_position && result->kept)
+    if (result->kept)
         print_note(out, report->trace,
                    "Too many ranges overlap in part: %s"
                    " times one was taken to be inside those around its begin.",
                    mp_count(result->kept).text);
-    if (!result->by_position && open)
+    if (open)
         print_note(out, report->trace, "%s of the ranges %s no end.", mp_count(open).text,
                    one ? "has" : "have");
 }

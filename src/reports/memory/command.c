@@ -22,6 +22,11 @@ struct memory_values {
     uint64_t top;
     uint64_t points; /* 0: not asked for */
     bool timeline;
+
+    struct memory_options options; /* these four from those above */
+    struct iterations_options by;
+    uint64_t one; /* 0: all */
+    bool by_way;  /* iterations are found as iters finds them */
 };
 
 #define FIELD(name) offsetof(struct memory_values, name)
@@ -58,45 +63,34 @@ static const struct option_set set = {
     .purpose = "Prints where memory goes: how much was allocated at a time on each device and in "
                "each pool, what was alive at the peak, what was not freed, and what was allocated "
                "only to be freed again, with the functions and NVTX ranges that did it.",
-    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
-             "3 a trace cannot be read.",
+    .notes = REPORT_EXIT_CODES,
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };
 
-struct reporting {
-    struct report_out out;
-    struct memory_options options;
-    struct iterations_options by;
-    uint64_t one; /* 0: all */
-    bool by_way;  /* iterations are found as iters finds them */
-    bool timeline;
-    uint64_t points;
-};
-
-static enum mp_status print_one(const struct reporting *reporting, const struct mp_trace *trace,
+static enum mp_status print_one(const struct memory_values *values, const struct mp_trace *trace,
                                 const struct memory *memory, struct mp_error *error)
 {
-    uint64_t range = reporting->options.range;
+    uint64_t range = values->report.range;
 
-    if (!reporting->timeline) {
-        print_memory(&reporting->out, trace, memory, range);
+    if (!values->timeline && !values->points) {
+        print_memory(&values->report.out, trace, memory, range);
         return MP_OK;
     }
     enum mp_status status =
-        print_memory_timeline(&reporting->out, trace, memory, range, reporting->points);
+        print_memory_timeline(&values->report.out, trace, memory, range, values->points);
     return mp_error_from(error, status, "cannot add up the allocations");
 }
 
-static enum mp_status build(const struct reporting *reporting, struct mp_trace *trace,
+static enum mp_status build(const struct memory_values *values, struct mp_trace *trace,
                             struct memory *memory, struct mp_error *error)
 {
-    struct memory_options options = reporting->options;
+    struct memory_options options = values->options;
     struct nvtx_ranges ranges = {.items = NULL};
     enum mp_status status = MP_OK;
 
-    if (reporting->by_way) {
-        status = iterations_as_ranges(trace, &reporting->by, reporting->one, &ranges, error);
+    if (values->by_way) {
+        status = iterations_as_ranges(trace, &values->by, values->one, &ranges, error);
         options.ranges = &ranges;
     }
     if (!status)
@@ -108,56 +102,53 @@ static enum mp_status build(const struct reporting *reporting, struct mp_trace *
 static enum mp_status report_memory(void *context, struct mp_trace *trace, bool *whole,
                                     struct mp_error *error)
 {
-    const struct reporting *reporting = context;
+    const struct memory_values *values = context;
     struct memory memory;
 
-    MP_TRY(build(reporting, trace, &memory, error));
-    enum mp_status status = print_one(reporting, trace, &memory, error);
+    MP_TRY(build(values, trace, &memory, error));
+    enum mp_status status = print_one(values, trace, &memory, error);
     *whole = quality_is_whole(&memory.quality);
     memory_free(&memory);
     return status;
 }
 
-static bool memory_options_agree(const struct memory_values *values)
+/* All of the ranges of a name need no event graph. */
+static void choose_iterations(struct memory_values *values)
 {
-    return options_agree(set.command, values->points > MAX_POINTS,
-                         "--points takes at most 1000000") &&
-           options_agree(set.command,
-                         (values->iterations.how || values->iterations.one) &&
-                             (values->timeline || values->points),
-                         "--iterations goes with neither --timeline nor --points");
+    const char *how = values->iterations.how;
+
+    values->options.iteration = how ? how : values->one ? "auto" : NULL;
+    values->by_way = iterations_by_parse(how, &values->by) || values->one;
+    if (values->one)
+        iterations_by(how, &values->by);
+    values->by.range = values->report.range;
 }
 
-/* All of the ranges of a name need no event graph. */
-static void choose_iterations(struct reporting *reporting, const struct iterations_values *values)
+static bool memory_options_agree(void *context)
 {
-    reporting->options.iteration = values->how ? values->how : reporting->one ? "auto" : NULL;
-    reporting->by_way = iterations_by_parse(values->how, &reporting->by) || reporting->one;
-    if (reporting->one)
-        iterations_by(values->how, &reporting->by);
+    struct memory_values *values = context;
+    bool by_iteration = values->iterations.how || values->iterations.one;
+
+    if (!options_agree(set.command, values->points > MAX_POINTS,
+                       "--points takes at most 1000000") ||
+        !options_agree(set.command, by_iteration && (values->timeline || values->points),
+                       "--iterations goes with neither --timeline nor --points") ||
+        !iterations_one(set.command, &values->iterations, true, &values->one))
+        return false;
+    choose_iterations(values);
+    values->options.range = values->report.range;
+    values->options.top = (size_t)values->top;
+    if (values->report.view.sort) { /* the first ones of another order */
+        view_top(&values->report.out, values->top);
+        values->options.top = MAX_ROWS;
+    }
+    return true;
 }
 
 int cmd_memory(int argc, char **argv)
 {
     struct memory_values values = {.report = REPORT_PRESET, .top = 10};
-    struct reporting reporting = {.out = {.file = stdout}};
-    int first, code;
 
-    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
-        return code;
-    if (!memory_options_agree(&values) ||
-        !iterations_one(set.command, &values.iterations, true, &reporting.one))
-        return EXIT_USAGE;
-    choose_iterations(&reporting, &values.iterations);
-    reporting.options.range = values.report.range;
-    reporting.options.top = (size_t)values.top;
-    if (values.report.view.sort) { /* the first ones of another order */
-        view_top(&reporting.out, values.top);
-        reporting.options.top = MAX_ROWS;
-    }
-    reporting.by.range = values.report.range;
-    reporting.timeline = values.timeline || values.points;
-    reporting.points = values.points;
-    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_memory,
-                      &reporting);
+    return report_command(&set, argc, argv, &values, &values.report, memory_options_agree,
+                          report_memory);
 }
