@@ -142,13 +142,7 @@ static void read_counters(struct quality *quality, const struct definitions *def
 
 /* ---- By capture range ---- */
 
-static int compare_rows(const void *left, const void *right)
-{
-    const struct loss_row *a = left;
-    const struct loss_row *b = right;
-
-    return (a->range > b->range) - (a->range < b->range);
-}
+MP_COMPARE(compare_rows, struct loss_row, (a->range > b->range) - (a->range < b->range));
 
 static void add_loss(struct range_loss *loss, const struct loss_row *row, const char *name)
 {

@@ -29,6 +29,16 @@ static inline uint64_t mp_max(uint64_t a, uint64_t b)
  * compares by a second key where the first ones are equal. Evaluates its arguments twice. */
 #define MP_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* Defines a function for qsort: `order`, an MP_ORDER say, compares *a with *b. */
+#define MP_COMPARE(name, type, order)                                                              \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *a = left, *b = right;                                                          \
+                                                                                                   \
+        return order;                                                                              \
+    }                                                                                              \
+    _Static_assert(sizeof(type), "ends with a semicolon")
+
 /* For qsort: compares items by the number that they begin with. */
 int mp_compare_u64(const void *a, const void *b);
 int mp_compare_real(const void *a, const void *b);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "base/text/names.h"
 #include "profile/definitions.h"
@@ -49,14 +50,9 @@ static enum mp_status take_call(void *context, const struct mp_batch *batch, uin
     return MP_OK;
 }
 
-static int by_thread_and_start(const void *a, const void *b)
-{
-    const struct made_call *x = a;
-    const struct made_call *y = b;
-
-    return x->thread != y->thread ? (x->thread < y->thread ? -1 : 1)
-                                  : (x->start > y->start) - (x->start < y->start);
-}
+MP_COMPARE(by_thread_and_start, struct made_call,
+           a->thread != b->thread ? (a->thread < b->thread ? -1 : 1)
+                                  : (a->start > b->start) - (a->start < b->start));
 
 static enum mp_status find_threads(struct pass *pass)
 {

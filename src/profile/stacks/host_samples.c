@@ -36,14 +36,9 @@ static const struct reading_table tables[] = {
     {MP_TABLE_host_sample, MP_ALL_COLUMNS, .take_row = take},
 };
 
-static int by_thread_and_time(const void *a, const void *b)
-{
-    const struct host_sample *x = a;
-    const struct host_sample *y = b;
-
-    return x->thread != y->thread ? (x->thread < y->thread ? -1 : 1)
-                                  : (x->time > y->time) - (x->time < y->time);
-}
+MP_COMPARE(by_thread_and_time, struct host_sample,
+           a->thread != b->thread ? (a->thread < b->thread ? -1 : 1)
+                                  : (a->time > b->time) - (a->time < b->time));
 
 enum mp_status host_samples_load(struct host_samples *samples, struct mp_trace *trace,
                                  struct mp_error *error)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/names.h"
 #include "profile/names/names.h"
 
@@ -290,14 +291,9 @@ static enum mp_status name_frame(struct naming *naming, const struct native_fram
     return frame->code ? MP_OK : MP_ERR_MEMORY;
 }
 
-static int by_module(const void *a, const void *b)
-{
-    const struct native_frame *x = a;
-    const struct native_frame *y = b;
-
-    return x->module != y->module ? (x->module > y->module ? 1 : -1)
-                                  : (x->frame > y->frame) - (x->frame < y->frame);
-}
+MP_COMPARE(by_module, struct native_frame,
+           a->module != b->module ? (a->module > b->module ? 1 : -1)
+                                  : (a->frame > b->frame) - (a->frame < b->frame));
 
 /* Python's own file is the interpreter, not the program. */
 static bool is_program(const char *path, const char *program)

@@ -529,13 +529,7 @@ static enum mp_status faults_take_row(void *context, const struct mp_batch *batc
     return add_span(pass, begin, begin + unified.duration[row], iteration->end);
 }
 
-static int compare_spans(const void *left, const void *right)
-{
-    const struct span *a = left;
-    const struct span *b = right;
-
-    return MP_ORDER(a->begin, b->begin);
-}
+MP_COMPARE(compare_spans, struct span, MP_ORDER(a->begin, b->begin));
 
 /* Time that the spans cover together. */
 static uint64_t covered(struct pass *pass)

@@ -97,13 +97,9 @@ struct tally {
     uint64_t time, calls;
 };
 
-static int tally_order(const void *a, const void *b)
-{
-    const struct tally *one = a, *other = b;
-
-    return MP_ORDER(other->is_cause, one->is_cause) ?: MP_ORDER(other->time, one->time) ?:
-           MP_ORDER(one->group, other->group);
-}
+MP_COMPARE(tally_order, struct tally,
+           MP_ORDER(b->is_cause, a->is_cause) ?: MP_ORDER(b->time, a->time) ?:
+           MP_ORDER(a->group, b->group));
 
 static struct counters_group *add_group(struct device_work *work, const char *name)
 {

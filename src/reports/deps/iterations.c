@@ -207,13 +207,8 @@ struct comparison {
     size_t count;
 };
 
-static int compare_differences(const void *left, const void *right)
-{
-    const struct difference *a = left;
-    const struct difference *b = right;
-
-    return MP_ORDER(b->more, a->more) ?: strcmp(a->name, b->name);
-}
+MP_COMPARE(compare_differences, struct difference,
+           MP_ORDER(b->more, a->more) ?: strcmp(a->name, b->name));
 
 static void comparison_free(struct comparison *comparison)
 {

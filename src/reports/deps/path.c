@@ -386,13 +386,8 @@ struct length {
     uint32_t window;
 };
 
-static int compare_lengths(const void *left, const void *right)
-{
-    const struct length *a = left;
-    const struct length *b = right;
-
-    return MP_ORDER(b->ns, a->ns) ?: MP_ORDER(a->window, b->window);
-}
+MP_COMPARE(compare_lengths, struct length,
+           MP_ORDER(b->ns, a->ns) ?: MP_ORDER(a->window, b->window));
 
 static enum mp_status order_by_length(const struct deps_windows *windows,
                                       struct deps_iterations *iterations, uint64_t *values)

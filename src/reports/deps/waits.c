@@ -160,13 +160,8 @@ enum mp_status deps_find_wakers(struct deps *deps)
 
 /* ---- Host code, divided ---- */
 
-static int compare_stretches(const void *left, const void *right)
-{
-    const struct deps_stretch *a = left;
-    const struct deps_stretch *b = right;
-
-    return MP_ORDER(a->lane, b->lane) ?: MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->end, b->end);
-}
+MP_COMPARE(compare_stretches, struct deps_stretch,
+           MP_ORDER(a->lane, b->lane) ?: MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->end, b->end));
 
 /* Takes calls and waits out of a stretch. The time of waits was blocked. */
 static void subtract_pieces(const struct deps *deps, struct deps_stretch *stretch)

@@ -156,12 +156,8 @@ static enum mp_status find_way(const struct building *building, struct diff_read
     return iterations_find(reading->deps, reading->trace, &options, found, error);
 }
 
-static int compare_ways(const void *left, const void *right)
-{
-    const struct own_way *a = left, *b = right;
-
-    return MP_ORDER(a->way, b->way) ?: strcmp(a->name ? a->name : "", b->name ? b->name : "");
-}
+MP_COMPARE(compare_ways, struct own_way,
+           MP_ORDER(a->way, b->way) ?: strcmp(a->name ? a->name : "", b->name ? b->name : ""));
 
 /* Notes what a run would take by itself. */
 static enum mp_status note_own(struct building *building, const struct iterations *found)

@@ -14,12 +14,8 @@
 
 /* ---- Which work belongs to which iteration ---- */
 
-static int compare_marks(const void *left, const void *right)
-{
-    const struct diff_mark *a = left, *b = right;
-
-    return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->correlation, b->correlation);
-}
+MP_COMPARE(compare_marks, struct diff_mark,
+           MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->correlation, b->correlation));
 
 enum mp_status diff_marks_make(const struct diff_reading *reading, struct diff_marks *marks)
 {
@@ -191,12 +187,7 @@ static enum mp_status take_activity(void *context, const struct layer_tree *tree
 
 /* ---- Sums by layer and iteration ---- */
 
-static int compare_work(const void *left, const void *right)
-{
-    const struct placed_work *a = left, *b = right;
-
-    return MP_ORDER(a->iteration, b->iteration);
-}
+MP_COMPARE(compare_work, struct placed_work, MP_ORDER(a->iteration, b->iteration));
 
 /* Work counts in its layer and in all around it. */
 static enum mp_status diff_layers_add_up(struct pass *pass, struct diff_cells *cells)

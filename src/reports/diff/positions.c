@@ -36,12 +36,8 @@ const char *diff_positions_name(const struct diff_positions *positions, int side
 
 /* ---- The sequences ---- */
 
-static int compare_sequences(const void *left, const void *right)
-{
-    const struct diff_sequence *a = left, *b = right;
-
-    return MP_ORDER(a->p50, b->p50) ?: MP_ORDER(a->run, b->run);
-}
+MP_COMPARE(compare_sequences, struct diff_sequence,
+           MP_ORDER(a->p50, b->p50) ?: MP_ORDER(a->run, b->run));
 
 static struct diff_sequence take_median(struct diff_sequences *sequences)
 {

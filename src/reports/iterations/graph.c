@@ -119,12 +119,8 @@ static const struct reading_table tables[] = {
     {MP_TABLE_graph, MP_MASK(graph, start, duration, correlation, graph), .take = take_rows},
 };
 
-static int compare_seen(const void *left, const void *right)
-{
-    const struct seen *a = left, *b = right;
-
-    return MP_ORDER(a->graph, b->graph) ?: MP_ORDER(a->correlation, b->correlation);
-}
+MP_COMPARE(compare_seen, struct seen,
+           MP_ORDER(a->graph, b->graph) ?: MP_ORDER(a->correlation, b->correlation));
 
 /* Every launch once, graph by graph. */
 static void count_launches(struct pass *pass)
@@ -180,12 +176,7 @@ static size_t graph_choose(const struct pass *pass, bool *chosen)
 
 /* ---- Their launches ---- */
 
-static int compare_correlations(const void *left, const void *right)
-{
-    const struct launch *a = left, *b = right;
-
-    return MP_ORDER(a->correlation, b->correlation);
-}
+MP_COMPARE(compare_correlations, struct launch, MP_ORDER(a->correlation, b->correlation));
 
 static enum mp_status list_launches(struct pass *pass, const bool *chosen)
 {
@@ -241,13 +232,9 @@ static void graph_take_work(struct pass *pass)
     }
 }
 
-static int compare_launches(const void *left, const void *right)
-{
-    const struct launch *a = left, *b = right;
-
-    return MP_ORDER(a->graph, b->graph) ?: MP_ORDER(a->thread, b->thread) ?:
-           MP_ORDER(a->begin, b->begin);
-}
+MP_COMPARE(compare_launches, struct launch,
+           MP_ORDER(a->graph, b->graph) ?: MP_ORDER(a->thread, b->thread) ?:
+           MP_ORDER(a->begin, b->begin));
 
 /* Each iteration lasts from its begin to the begin of the next one in its thread; the last one
  * until its work has ended and was waited for. */

@@ -36,12 +36,8 @@ struct timed {
     bool ahead;
 };
 
-static int compare_timed(const void *left, const void *right)
-{
-    const struct timed *a = left, *b = right;
-
-    return MP_ORDER(a->group, b->group) ?: MP_ORDER(a->value, b->value);
-}
+MP_COMPARE(compare_timed, struct timed,
+           MP_ORDER(a->group, b->group) ?: MP_ORDER(a->value, b->value));
 
 /* ---- One number ---- */
 

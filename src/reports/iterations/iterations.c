@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/iterations/build.h"
 
@@ -166,13 +167,9 @@ static enum mp_status iterations_run(struct iterations_finder *finder)
     return iterations_take_best(finder) ? take_candidate(finder) : say_none(finder);
 }
 
-static int compare_iterations(const void *left, const void *right)
-{
-    const struct iteration *a = left, *b = right;
-
-    return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->host_end, b->host_end) ?:
-           MP_ORDER(a->thread, b->thread);
-}
+MP_COMPARE(compare_iterations, struct iteration,
+           MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->host_end, b->host_end) ?:
+           MP_ORDER(a->thread, b->thread));
 
 static void finder_free(struct iterations_finder *finder)
 {

@@ -188,19 +188,10 @@ static uint64_t work_until(struct cursor *cursor, uint64_t time)
 
 /* ---- Windows ---- */
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct iteration *a = left, *b = right;
+MP_COMPARE(by_thread, struct iteration,
+           MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->begin, b->begin));
 
-    return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->begin, b->begin);
-}
-
-static int by_begin(const void *left, const void *right)
-{
-    const struct iteration *a = left, *b = right;
-
-    return MP_ORDER(a->begin, b->begin);
-}
+MP_COMPARE(by_begin, struct iteration, MP_ORDER(a->begin, b->begin));
 
 static void sort(struct iteration *windows, size_t count,
                  int (*compare)(const void *, const void *))

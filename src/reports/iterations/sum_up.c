@@ -97,12 +97,9 @@ struct ranked {
     struct iteration_outlier outlier;
 };
 
-static int compare_ranked(const void *left, const void *right)
-{
-    const struct ranked *a = left, *b = right;
-
-    return MP_ORDER(b->latency, a->latency) ?: MP_ORDER(a->outlier.iteration, b->outlier.iteration);
-}
+MP_COMPARE(compare_ranked, struct ranked,
+           MP_ORDER(b->latency, a->latency)
+               ?: MP_ORDER(a->outlier.iteration, b->outlier.iteration));
 
 static enum mp_status list_outliers(const struct iteration_measures *measures, uint32_t count,
                                     struct iterations_summary *summary)
@@ -255,12 +252,8 @@ void iterations_summary_free(struct iterations_summary *summary)
 
 /* ---- Threads ---- */
 
-static int by_busy(const void *left, const void *right)
-{
-    const struct iterations_row *a = left, *b = right;
-
-    return MP_ORDER(b->busy, a->busy) ?: MP_ORDER(a->thread, b->thread);
-}
+MP_COMPARE(by_busy, struct iterations_row,
+           MP_ORDER(b->busy, a->busy) ?: MP_ORDER(a->thread, b->thread));
 
 /* Latencies thread by thread: `first` says where each thread's begin. */
 struct grouping {

@@ -67,12 +67,8 @@ static void add_side(struct work *work, size_t instance, size_t first, uint32_t 
     work->ranks[process].sum += late;
 }
 
-static int compare_late_ranks(const void *left, const void *right)
-{
-    const struct late_rank *a = left, *b = right;
-
-    return MP_ORDER(b->sum, a->sum) ?: MP_ORDER(a->process, b->process);
-}
+MP_COMPARE(compare_late_ranks, struct late_rank,
+           MP_ORDER(b->sum, a->sum) ?: MP_ORDER(a->process, b->process));
 
 static enum mp_status measure(struct work *work)
 {

@@ -17,13 +17,9 @@
 
 /* ---- Which kernel is which side of which instance ---- */
 
-static int compare_sides(const void *left, const void *right)
-{
-    const struct job_side *a = left, *b = right;
-
-    return MP_ORDER(a->process, b->process) ?: MP_ORDER(a->begin, b->begin) ?:
-           MP_ORDER(a->length, b->length) ?: MP_ORDER(a->side, b->side);
-}
+MP_COMPARE(compare_sides, struct job_side,
+           MP_ORDER(a->process, b->process) ?: MP_ORDER(a->begin, b->begin) ?:
+           MP_ORDER(a->length, b->length) ?: MP_ORDER(a->side, b->side));
 
 bool job_same_kernel(const struct job *job, size_t at)
 {

@@ -161,12 +161,7 @@ static enum mp_status step_on_thread(struct walk *walk)
 
 /* ---- Taking time ---- */
 
-static int compare_steps(const void *left, const void *right)
-{
-    const struct job_step *a = left, *b = right;
-
-    return MP_ORDER(b->ns, a->ns) ?: MP_ORDER(a->less, b->less);
-}
+MP_COMPARE(compare_steps, struct job_step, MP_ORDER(b->ns, a->ns) ?: MP_ORDER(a->less, b->less));
 
 static void note_taken(const struct job *job, struct job_taken *taken, const struct job_step *step,
                        uint64_t ns)

@@ -205,13 +205,9 @@ struct entry {
     bool transfer;
 };
 
-static int compare_entries(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-
-    return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->index, b->index) ?:
-           (a->transfer - b->transfer);
-}
+MP_COMPARE(compare_entries, struct entry,
+           MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->index, b->index) ?:
+           (a->transfer - b->transfer));
 
 static uint32_t first_side(const struct job_part *part, uint32_t index)
 {

@@ -90,12 +90,7 @@ static enum mp_status add_work(const struct deps *deps, const struct deps_activi
     return add_use(sweep, window, USE_TRANSFER, work->begin, work->end);
 }
 
-static int compare_edges(const void *left, const void *right)
-{
-    const struct edge *a = left, *b = right;
-
-    return MP_ORDER(a->time, b->time);
-}
+MP_COMPARE(compare_edges, struct edge, MP_ORDER(a->time, b->time));
 
 static void add_stretch(struct job_rank *rank, const uint32_t running[USES], uint64_t ns)
 {

@@ -24,12 +24,7 @@
 
 #define MAX_STRETCHES 65536u
 
-static int compare_stretches(const void *left, const void *right)
-{
-    const struct live_stretch *a = left, *b = right;
-
-    return MP_ORDER(a->begin, b->begin);
-}
+MP_COMPARE(compare_stretches, struct live_stretch, MP_ORDER(a->begin, b->begin));
 
 /* Counts the first `count` stretches in order of time, as far as they lie after the time that is
  * already counted. */

@@ -77,12 +77,8 @@ void allocations_count(struct allocations_counting *counting, const struct memor
     row->peak_time = change->event->time;
 }
 
-static int allocations_compare_rows(const void *left, const void *right)
-{
-    const struct allocations_row *a = left, *b = right;
-
-    return MP_ORDER(a->device, b->device) ?: MP_ORDER(a->kind, b->kind);
-}
+MP_COMPARE(allocations_compare_rows, struct allocations_row,
+           MP_ORDER(a->device, b->device) ?: MP_ORDER(a->kind, b->kind));
 
 struct allocations_row *allocations_counting_end(struct allocations_counting *counting,
                                                  size_t *count)

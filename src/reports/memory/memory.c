@@ -46,13 +46,9 @@ static enum mp_status take_kept(struct memory *memory, const struct memory_event
 }
 
 /* Most bytes first, then the larger ones, then by name, so that the order is always the same. */
-static int compare_kept(const void *left, const void *right)
-{
-    const struct memory_kept *a = left, *b = right;
-
-    return MP_ORDER(b->bytes, a->bytes) ?: MP_ORDER(b->size, a->size) ?:
-           memory_compare_sources(&a->source, &b->source);
-}
+MP_COMPARE(compare_kept, struct memory_kept,
+           MP_ORDER(b->bytes, a->bytes) ?: MP_ORDER(b->size, a->size) ?:
+           memory_compare_sources(&a->source, &b->source));
 
 /* What is alive at the end of a replay. */
 static enum mp_status memory_add_kept(struct memory *memory, const struct memory_replay *replay,
@@ -93,12 +89,7 @@ static enum mp_status reach_device(struct memory *memory, uint64_t ordinal, size
     return MP_OK;
 }
 
-static int compare_devices(const void *left, const void *right)
-{
-    const struct memory_device *a = left, *b = right;
-
-    return MP_ORDER(a->device, b->device);
-}
+MP_COMPARE(compare_devices, struct memory_device, MP_ORDER(a->device, b->device));
 
 /* The kinds' rows are by device, and there are few of them. */
 static enum mp_status add_devices(struct memory *memory)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/common/source_names.h"
@@ -206,14 +207,9 @@ static void fill_range(struct pass *pass, uint32_t id, uint64_t nodes, size_t *u
     *used += range->work.row_count;
 }
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct nvtx_captured_range *a = left;
-    const struct nvtx_captured_range *b = right;
-
-    return nvtx_key_compare((struct nvtx_key){a->thread, a->domain, a->name},
-                            (struct nvtx_key){b->thread, b->domain, b->name});
-}
+MP_COMPARE(compare_ranges, struct nvtx_captured_range,
+           nvtx_key_compare((struct nvtx_key){a->thread, a->domain, a->name},
+                            (struct nvtx_key){b->thread, b->domain, b->name}));
 
 static enum mp_status fill_ranges(struct pass *pass, uint32_t *list)
 {

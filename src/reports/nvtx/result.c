@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/common/source_names.h"
 #include "profile/ranges.h"
@@ -248,14 +249,9 @@ static void fill_range(struct pass *pass, uint32_t index, size_t *used)
     result->range_count++;
 }
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct nvtx_named_range *a = left;
-    const struct nvtx_named_range *b = right;
-
-    return nvtx_key_compare((struct nvtx_key){a->thread, a->domain, a->name},
-                            (struct nvtx_key){b->thread, b->domain, b->name});
-}
+MP_COMPARE(compare_ranges, struct nvtx_named_range,
+           nvtx_key_compare((struct nvtx_key){a->thread, a->domain, a->name},
+                            (struct nvtx_key){b->thread, b->domain, b->name}));
 
 static enum mp_status fill_ranges(struct pass *pass)
 {

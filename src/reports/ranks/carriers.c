@@ -102,13 +102,9 @@ struct moment {
     bool is_call, is_pair;
 };
 
-static int compare_moments(const void *left, const void *right)
-{
-    const struct moment *a = left, *b = right;
-
-    return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
-           ((int)b->is_call - (int)a->is_call);
-}
+MP_COMPARE(compare_moments, struct moment,
+           MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
+           ((int)b->is_call - (int)a->is_call));
 
 static bool wants_launch(const struct ranks_call *call)
 {
@@ -360,12 +356,8 @@ static enum mp_status join_launched(const struct joining *joining)
 
 /* ---- Launched by a graph ---- */
 
-static int compare_carried(const void *left, const void *right)
-{
-    const struct carried *a = left, *b = right;
-
-    return MP_ORDER(a->carrier, b->carrier) ?: MP_ORDER(a->time, b->time);
-}
+MP_COMPARE(compare_carried, struct carried,
+           MP_ORDER(a->carrier, b->carrier) ?: MP_ORDER(a->time, b->time));
 
 /* Finds the carriers of the kernels that graphs launched. */
 static enum mp_status list_kernels(struct joining *joining)
@@ -505,12 +497,8 @@ bool ranks_names_communicators(const struct ranks_part *part)
     return false;
 }
 
-static int compare_kernels(const void *left, const void *right)
-{
-    const struct ranks_kernel *a = left, *b = right;
-
-    return MP_ORDER(a->stream, b->stream) ?: MP_ORDER(a->start, b->start);
-}
+MP_COMPARE(compare_kernels, struct ranks_kernel,
+           MP_ORDER(a->stream, b->stream) ?: MP_ORDER(a->start, b->start));
 
 /* Older payloads have the sizes. */
 static void add_sizes(struct ranks_part *part)

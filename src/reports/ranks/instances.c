@@ -241,12 +241,8 @@ static enum mp_status take_ops(struct ranks *ranks, uint32_t communicator, size_
     return add_instance(ranks, communicator, ops, count);
 }
 
-static int compare_instances(const void *left, const void *right)
-{
-    const struct ranks_instance *a = left, *b = right;
-
-    return MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->first_side, b->first_side);
-}
+MP_COMPARE(compare_instances, struct ranks_instance,
+           MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->first_side, b->first_side));
 
 enum mp_status ranks_make_instances(struct ranks *ranks)
 {
@@ -305,14 +301,10 @@ static void set_bandwidth(const struct ranks *ranks, struct ranks_group *group)
 
 /* ---- By function ---- */
 
-static int compare_groups(const void *left, const void *right)
-{
-    const struct ranks_group *a = left, *b = right;
-
-    return MP_ORDER(a->communicator, b->communicator) ?: MP_ORDER(b->waiting, a->waiting) ?:
+MP_COMPARE(compare_groups, struct ranks_group,
+           MP_ORDER(a->communicator, b->communicator) ?: MP_ORDER(b->waiting, a->waiting) ?:
            MP_ORDER(a->function, b->function) ?: MP_ORDER(a->algorithm, b->algorithm) ?:
-           MP_ORDER(a->protocol, b->protocol);
-}
+           MP_ORDER(a->protocol, b->protocol));
 
 /* The groups in the making, found by what they have in common. */
 struct summing {
@@ -397,12 +389,7 @@ struct skew {
     uint64_t skew;
 };
 
-static int compare_skews(const void *left, const void *right)
-{
-    const struct skew *a = left, *b = right;
-
-    return MP_ORDER(a->group, b->group) ?: MP_ORDER(a->skew, b->skew);
-}
+MP_COMPARE(compare_skews, struct skew, MP_ORDER(a->group, b->group) ?: MP_ORDER(a->skew, b->skew));
 
 /* The skews of a group are `count` sorted ones from `skews` on. */
 static void set_skew(const struct ranks *ranks, const struct skew *skews, size_t count,

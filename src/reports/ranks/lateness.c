@@ -54,13 +54,9 @@ enum mp_status lateness_add(struct lateness *lateness, struct mp_trace *trace, s
 
 /* ---- One path less the other ---- */
 
-static int compare_entries(const void *left, const void *right)
-{
-    const struct lateness_entry *a = left, *b = right;
-
-    return MP_ORDER(a->instance, b->instance) ?: MP_ORDER(a->cause, b->cause) ?:
-           MP_ORDER(a->activity, b->activity);
-}
+MP_COMPARE(compare_entries, struct lateness_entry,
+           MP_ORDER(a->instance, b->instance) ?: MP_ORDER(a->cause, b->cause) ?:
+           MP_ORDER(a->activity, b->activity));
 
 /* The activity of a cause that took most; host code without one keeps its NVTX range. */
 static uint32_t main_activity(const struct lateness_entry *entries, size_t count,
@@ -124,13 +120,9 @@ static void find_causes(struct lateness *lateness)
 
 /* ---- Sums ---- */
 
-static int compare_kinds(const void *left, const void *right)
-{
-    const struct lateness_row *a = left, *b = right;
-
-    return MP_ORDER(a->communicator, b->communicator) ?: MP_ORDER(a->rank, b->rank) ?:
-           MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity);
-}
+MP_COMPARE(compare_kinds, struct lateness_row,
+           MP_ORDER(a->communicator, b->communicator) ?: MP_ORDER(a->rank, b->rank) ?:
+           MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity));
 
 /* The remainder of a communicator comes after its other rows. */
 static int compare_rows(const void *left, const void *right)
@@ -270,12 +262,7 @@ struct asking {
 
 /* ---- Which ranks ---- */
 
-static int compare_begins(const void *left, const void *right)
-{
-    const struct begin *a = left, *b = right;
-
-    return MP_ORDER(a->time, b->time) ?: MP_ORDER(a->side, b->side);
-}
+MP_COMPARE(compare_begins, struct begin, MP_ORDER(a->time, b->time) ?: MP_ORDER(a->side, b->side));
 
 /* Several ranks may have come at the same moment: then `ranks` names none. */
 static void choose_sides(struct asking *asking, const struct ranks_instance *instance,

@@ -14,13 +14,9 @@
 /* By the operations that it ran. Of two processes with one rank, as after two jobs in one folder,
  * the first one stays. */
 
-static int compare_owners(const void *left, const void *right)
-{
-    const struct op *a = left, *b = right;
-
-    return MP_ORDER(a->hash, b->hash) ?: MP_ORDER(a->rank, b->rank) ?:
-           MP_ORDER(a->process, b->process);
-}
+MP_COMPARE(compare_owners, struct op,
+           MP_ORDER(a->hash, b->hash) ?: MP_ORDER(a->rank, b->rank) ?:
+           MP_ORDER(a->process, b->process));
 
 static enum mp_status add_communicator(struct ranks *ranks, const struct op *op)
 {

@@ -207,13 +207,9 @@ static uint64_t key_of(const struct ranks_call *call)
     return call->captured ? call->carrier : call->correlation;
 }
 
-static int compare_calls(const void *left, const void *right)
-{
-    const struct ranks_call *a = left, *b = right;
-
-    return MP_ORDER(a->captured, b->captured) ?: MP_ORDER(key_of(a), key_of(b)) ?:
-           MP_ORDER(a->start, b->start) ?: MP_ORDER(a->number, b->number);
-}
+MP_COMPARE(compare_calls, struct ranks_call,
+           MP_ORDER(a->captured, b->captured) ?: MP_ORDER(key_of(a), key_of(b)) ?:
+           MP_ORDER(a->start, b->start) ?: MP_ORDER(a->number, b->number));
 
 static bool belong_together(const struct ranks_call *a, const struct ranks_call *b)
 {

@@ -160,12 +160,8 @@ static enum mp_status add_step(struct walk *walk, const struct deps_step *step)
 
 /* ---- Entries ---- */
 
-static int compare_entries(const void *left, const void *right)
-{
-    const struct lateness_entry *a = left, *b = right;
-
-    return MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity);
-}
+MP_COMPARE(compare_entries, struct lateness_entry,
+           MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity));
 
 /* One entry for each cause and activity. */
 static void merge_entries(struct walk *walk)
@@ -270,13 +266,9 @@ struct sweep {
     struct nvtx_open open;
 };
 
-static int compare_moments(const void *left, const void *right)
-{
-    const struct lateness_moment *a = left, *b = right;
-
-    return MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
-           MP_ORDER(a->instance, b->instance);
-}
+MP_COMPARE(compare_moments, struct lateness_moment,
+           MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time) ?:
+           MP_ORDER(a->instance, b->instance));
 
 static bool is_nccls(const struct sweep *sweep, const struct nvtx_event *event)
 {

@@ -53,12 +53,7 @@ static enum mp_status take_steps(void *context, const struct mp_batch *batch)
     return MP_OK;
 }
 
-static int compare_names(const void *left, const void *right)
-{
-    const struct step *a = left, *b = right;
-
-    return MP_ORDER(a->name, b->name);
-}
+MP_COMPARE(compare_names, struct step, MP_ORDER(a->name, b->name));
 
 /* The steps of the name that took most of the time: the first of them, and their number. The steps
  * are sorted by name. */

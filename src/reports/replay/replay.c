@@ -143,13 +143,8 @@ static enum mp_status solve_all(const struct replay *replay, const struct deps_w
     return status;
 }
 
-static int compare_gains(const void *left, const void *right)
-{
-    const struct deps_gain *a = left;
-    const struct deps_gain *b = right;
-
-    return MP_ORDER(b->gain, a->gain) ?: MP_ORDER(a->name, b->name);
-}
+MP_COMPARE(compare_gains, struct deps_gain,
+           MP_ORDER(b->gain, a->gain) ?: MP_ORDER(a->name, b->name));
 
 /* Keeps the `most` greatest gains, greatest first. */
 static void insert(struct deps_gain *gains, size_t max, size_t *found, const struct deps_gain *gain)

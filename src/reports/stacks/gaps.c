@@ -132,14 +132,9 @@ static void add_iteration(struct making *making, const struct iteration *iterati
     add_gap(making, lane, at, from, iteration->host_end);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct stacks_gap_row *x = a;
-    const struct stacks_gap_row *y = b;
-
-    return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1)
-                          : (x->frame > y->frame) - (x->frame < y->frame);
-}
+MP_COMPARE(by_time, struct stacks_gap_row,
+           a->ns != b->ns ? (a->ns < b->ns ? 1 : -1)
+                          : (a->frame > b->frame) - (a->frame < b->frame));
 
 static enum mp_status begin(struct making *making, struct mp_trace *trace, struct mp_error *error)
 {
