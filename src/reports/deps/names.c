@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/foreign.h"
-#include "reports/stacks/print.h"
-
 #include "reports/common/quality.h"
 #include "reports/deps/sections.h"
+#include "reports/stacks/print.h"
 
 #include "base/poison.h"
 
@@ -96,20 +96,14 @@ double deps_percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-    return a < b ? 1 : a > b ? -1 : 0;
-}
-
 static int compare_table_rows(const void *left, const void *right)
 {
     const struct deps_table_row *a = left;
     const struct deps_table_row *b = right;
-    int order = compare_numbers(a->numbers.critical, b->numbers.critical);
+    uint64_t waiting[] = {deps_row_waiting(&a->numbers), deps_row_waiting(&b->numbers)};
 
-    if (!order)
-        order = compare_numbers(deps_row_waiting(&a->numbers), deps_row_waiting(&b->numbers));
-    return order ? order : strcmp(a->name, b->name);
+    return MP_ORDER(b->numbers.critical, a->numbers.critical) ?:
+           MP_ORDER(waiting[1], waiting[0]) ?: strcmp(a->name, b->name);
 }
 
 static bool occurs(const struct deps_row *row)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "reports/layers/build.h"
 
@@ -76,9 +77,7 @@ static int compare_groups(const void *left, const void *right)
     const struct layer_group *a = left;
     const struct layer_group *b = right;
 
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    return strcmp(a->name, b->name);
+    return MP_ORDER(b->total, a->total) ?: strcmp(a->name, b->name);
 }
 
 static enum mp_status make_groups(const struct layers_result *result, struct layer_groups *groups,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "reports/layers/build.h"
 
 #include "base/poison.h"
@@ -126,9 +127,7 @@ static int compare_ranked(const void *left, const void *right)
     const struct ranked *a = left;
     const struct ranked *b = right;
 
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    return (a->node > b->node) - (a->node < b->node);
+    return MP_ORDER(b->total, a->total) ?: MP_ORDER(a->node, b->node);
 }
 
 /* Marks nodes with work, or all nodes if asked for, and every node around a marked one. */
@@ -217,9 +216,7 @@ static int compare_kernels(const void *left, const void *right)
     const struct layer_kernel *a = left;
     const struct layer_kernel *b = right;
 
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    return strcmp(a->name, b->name);
+    return MP_ORDER(b->total, a->total) ?: strcmp(a->name, b->name);
 }
 
 static void fill_kernels(struct rows *rows, uint32_t node, struct layer *layer)
