@@ -70,7 +70,7 @@ enum advise_method {
     ADVISE_BY_TIMES           /* recorded times, added up */
 };
 
-/* What a gain is. Bounds stand behind all estimates. */
+/* What a gain is. Bounds come after all estimates. */
 enum advise_certainty {
     ADVISE_ESTIMATE, /* the replay has all that the change does, or the trace shows what it leads to
                       */

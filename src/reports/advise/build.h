@@ -78,7 +78,7 @@ struct advise_sampled {
     double *factors;               /* by name, while a rule is judged; owned */
 };
 
-/* What knows the lines behind activities (gain.c). All zero: the trace has no stacks. */
+/* What knows the lines of activities (gain.c). All zero: the trace has no stacks. */
 struct advise_callers {
     uint32_t *first; /* by frame: the first one of its line; owned */
     struct host_samples samples;

@@ -157,7 +157,7 @@ uint64_t advise_usual_gain(const struct advise *advise, uint64_t gain)
 /* Whose lines a finding is about: the callers of the calls and the work that the rule changed in
  * its replay. Waits and calls weigh what they take, work its time, host code its length.
  *
- * Host code that goes together with the call behind it belongs to that call's line: it is the
+ * Host code that goes together with the call after it belongs to that call's line: it is the
  * operator that makes the call. Host code that goes alone belongs to the line that the thread was
  * in, as `deps` and `iters` have it.
  */
@@ -227,7 +227,7 @@ static void take_host(void *context, uint32_t stack, uint64_t ns)
     add(context, stack, 0, ns);
 }
 
-/* The stack that is behind an activity; 0: unknown. */
+/* The stack of an activity; 0: unknown. */
 static uint32_t stack_of(const struct advise *advise, uint32_t index)
 {
     const struct deps_activity *activity = &advise->deps->activities[index];

@@ -137,7 +137,7 @@ enum mp_status advise_repeated_casts(struct advise *advise, struct advise_findin
     return judge(advise, &repeated_casts, finding);
 }
 
-/* unfused_pointwise: pointwise and batch normalisation kernels right behind a kernel that could do
+/* unfused_pointwise: pointwise and batch normalisation kernels right after a kernel that could do
  * their work where it writes its result.
  *
  *     stream   |conv|splitK|bn|relu|pool|add|relu|   ->   |conv|splitK|pool|add|

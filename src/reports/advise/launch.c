@@ -33,7 +33,7 @@
 #define MARK 0x80u
 
 struct launches {
-    uint64_t kernels; /* in stretches of launches, behind the first one of each */
+    uint64_t kernels; /* in stretches of launches, after the first one of each */
     uint64_t calls;
     uint64_t call_time;
     uint64_t host_time; /* between the calls */

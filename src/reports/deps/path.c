@@ -22,7 +22,7 @@ struct walk {
     uint64_t *critical;       /* by activity; NULL: nobody asks */
     struct deps_steps *steps; /* the last one first; NULL: nobody asks */
     enum mp_status status;    /* of `steps` */
-    uint64_t moment;          /* ns: everything behind it is handed out */
+    uint64_t moment;          /* ns: everything after it is handed out */
     uint32_t at;              /* device activity; DEPS_NONE: the walk is on a thread */
     uint32_t lane;            /* that thread, */
     uint32_t below;           /* and a piece of it that begins at that moment or later; DEPS_NONE */
@@ -301,7 +301,7 @@ enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint
 /* A window's value of a row or part: kept only where it is not 0, since most names have nothing on
  * most paths. */
 struct value {
-    uint32_t column; /* 2 * name: critical; 2 * name + 1: waiting; behind them the parts */
+    uint32_t column; /* 2 * name: critical; 2 * name + 1: waiting; after them the parts */
     uint64_t ns;
 };
 
