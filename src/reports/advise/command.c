@@ -2,9 +2,6 @@
  * findings.
  */
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/options.h"

@@ -1,7 +1,6 @@
 /* `miniprof iters`: where iterations begin and end, and what each one costs. */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/command.h"

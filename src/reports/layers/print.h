@@ -22,7 +22,7 @@ struct layers_report {
 /* Prints it. MP_ERR_MEMORY: a path could not be put together. */
 enum mp_status print_layers(const struct report_out *out, const struct layers_report *report);
 
-/* ---- Between layers.c and the files of its parts ---- */
+/* ---- Between print.c and the files of its parts ---- */
 
 void print_layers_positions(const struct report_out *out, const struct layers_report *report);
 

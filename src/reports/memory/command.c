@@ -3,7 +3,6 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "cli/command.h"
 #include "cli/options.h"
