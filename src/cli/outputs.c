@@ -68,6 +68,20 @@ static int out_of_memory(const char *command)
 #define TRACE_SUFFIX ".mpt"
 #define MAGIC_BYTES  16 /* docs/trace-format.md, 3 */
 
+bool output_stem(const char *trace, char stem[PATH_MAX])
+{
+    size_t length = strlen(trace);
+
+    while (length > 1 && trace[length - 1] == '/')
+        length--;
+    if (!length || trace[length - 1] == '.' || trace[length - 1] == '/')
+        return false;
+    if (length > strlen(TRACE_SUFFIX) &&
+        !strncmp(trace + length - strlen(TRACE_SUFFIX), TRACE_SUFFIX, strlen(TRACE_SUFFIX)))
+        length -= strlen(TRACE_SUFFIX);
+    return snprintf(stem, PATH_MAX, "%.*s", (int)length, trace) < PATH_MAX;
+}
+
 /* ---- What must not be lost ---- */
 
 /* Whatever it is called. */

@@ -2,11 +2,16 @@
 #ifndef MP_CLI_OUTPUTS_H
 #define MP_CLI_OUTPUTS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 /* Complains with errno; returns EXIT_UNREADABLE. */
 int cannot_write(const char *command, const char *path);
+
+/* `run/app` of `run/app.mpt`, `run` of `run/`: what an output is called by itself. Returns false if
+ * that is no name, as of `..`, or too long. */
+bool output_stem(const char *trace, char stem[PATH_MAX]);
 
 /* ---- Files ---- */
 

@@ -23,22 +23,6 @@ static bool complain_of_length(const struct export_job *job)
     return false;
 }
 
-/* `run/app` of `run/app.mpt`, `run` of `run/`. */
-static bool stem_of(const char *trace, char stem[PATH_MAX])
-{
-    static const char suffix[] = ".mpt";
-    size_t length = strlen(trace);
-
-    while (length > 1 && trace[length - 1] == '/')
-        length--;
-    if (!length || trace[length - 1] == '.' || trace[length - 1] == '/')
-        return false;
-    if (length > strlen(suffix) &&
-        !strncmp(trace + length - strlen(suffix), suffix, strlen(suffix)))
-        length -= strlen(suffix);
-    return snprintf(stem, PATH_MAX, "%.*s", (int)length, trace) < PATH_MAX;
-}
-
 /* Whether there is something that must not be lost. */
 static bool may_write(const struct export_job *job, const char *path, bool folder)
 {
@@ -135,7 +119,7 @@ static bool name_in_folder(const struct export_job *job, const struct trace_set 
 
         same += !strcmp(other ? other + 1 : traces->processes[i].path, name);
     }
-    if (!stem_of(name, stem))
+    if (!output_stem(name, stem))
         return complain_of_length(job);
     if ((same ? snprintf(path, PATH_MAX, "%s/%s-%zu%s", folder, stem, same + 1, job->format->suffix)
               : snprintf(path, PATH_MAX, "%s/%s%s", folder, stem, job->format->suffix)) >= PATH_MAX)
@@ -174,7 +158,7 @@ static void default_output(const struct export_job *job, const char *argument, b
     int length;
 
     *path = '\0';
-    if (!argument || !stem_of(argument, stem)) {
+    if (!argument || !output_stem(argument, stem)) {
         complain(job->command, "where to? 'miniprof export --to %s -o OUT TRACE...'",
                  job->format->key);
         return;

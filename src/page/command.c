@@ -265,21 +265,11 @@ static int write_page(void *context, FILE *out)
     return worse_code(job_code, code);
 }
 
-/* `run/app.html` of `run/app.mpt`, `run.html` of `run/`. Returns false if that is no name, as of
- * `..`, or too long. */
 static bool default_page(const char *trace, char page[PATH_MAX])
 {
-    static const char suffix[] = ".mpt";
-    size_t length = strlen(trace);
+    char stem[PATH_MAX];
 
-    while (length && trace[length - 1] == '/')
-        length--;
-    if (!length || trace[length - 1] == '.')
-        return false;
-    if (length >= strlen(suffix) &&
-        !strncmp(trace + length - strlen(suffix), suffix, strlen(suffix)))
-        length -= strlen(suffix);
-    return snprintf(page, PATH_MAX, "%.*s.html", (int)length, trace) < PATH_MAX;
+    return output_stem(trace, stem) && snprintf(page, PATH_MAX, "%s.html", stem) < PATH_MAX;
 }
 
 /* Writes the page, and says where it is unless that was asked for by name. */
