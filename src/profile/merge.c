@@ -62,17 +62,9 @@ static unsigned find_table(const struct merge *merge, const struct mp_table_info
     return i;
 }
 
-static int compare_entries(const void *left, const void *right)
-{
-    const struct entry *a = left;
-    const struct entry *b = right;
-
-    if (a->first_time != b->first_time)
-        return a->first_time < b->first_time ? -1 : 1;
-    if (a->table != b->table)
-        return a->table < b->table ? -1 : 1;
-    return (a->offset > b->offset) - (a->offset < b->offset);
-}
+MP_COMPARE(compare_entries, struct entry,
+           MP_ORDER(a->first_time, b->first_time) ?: MP_ORDER(a->table, b->table) ?:
+           MP_ORDER(a->offset, b->offset));
 
 static enum mp_status read_directory(struct merge *merge)
 {

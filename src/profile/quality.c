@@ -142,7 +142,7 @@ static void read_counters(struct quality *quality, const struct definitions *def
 
 /* ---- By capture range ---- */
 
-MP_COMPARE(compare_rows, struct loss_row, (a->range > b->range) - (a->range < b->range));
+MP_COMPARE(compare_rows, struct loss_row, MP_ORDER(a->range, b->range));
 
 static void add_loss(struct range_loss *loss, const struct loss_row *row, const char *name)
 {
@@ -184,7 +184,7 @@ static int compare_ranges(const void *key, const void *item)
     const uint64_t *range = key;
     const struct range_loss *loss = item;
 
-    return (*range > loss->range) - (*range < loss->range);
+    return MP_ORDER(*range, loss->range);
 }
 
 const struct range_loss *quality_range(const struct quality *quality, uint64_t range)

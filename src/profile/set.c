@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
@@ -137,28 +138,14 @@ static enum mp_status add_named(struct trace_set *set, const char *path)
 
 /* ---- Folders ---- */
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_texts(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "");
 }
 
-static int compare_processes(const void *left, const void *right)
-{
-    const struct trace_process *a = left;
-    const struct trace_process *b = right;
-    int order = compare_numbers(a->rank, b->rank);
-
-    if (!order)
-        order = compare_texts(a->host, b->host);
-    if (!order)
-        order = compare_numbers(a->pid, b->pid);
-    return order ? order : strcmp(a->path, b->path);
-}
+MP_COMPARE(compare_processes, struct trace_process,
+           MP_ORDER(a->rank, b->rank) ?: compare_texts(a->host, b->host) ?:
+           MP_ORDER(a->pid, b->pid) ?: strcmp(a->path, b->path));
 
 /* Folder entries are read in the order of their names. So if a file is there twice, by a link, the
  * same one is taken each time. */

@@ -81,17 +81,9 @@ static enum mp_status take_name(void *context, const struct mp_batch *batch, uin
                       (uint32_t)columns.name[row]);
 }
 
-static int compare_values(const void *left, const void *right)
-{
-    const struct value *a = left;
-    const struct value *b = right;
-
-    if (a->schema != b->schema)
-        return a->schema < b->schema ? -1 : 1;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    return (a->field > b->field) - (a->field < b->field);
-}
+MP_COMPARE(compare_values, struct value,
+           MP_ORDER(a->schema, b->schema) ?: MP_ORDER(a->number, b->number) ?:
+           MP_ORDER(a->field, b->field));
 
 enum mp_status nsys_load_payloads(struct nsys *nsys, struct mp_error *error)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "export/rows/build.h"
 
@@ -115,15 +116,8 @@ static enum mp_status find_last_time(struct mp_trace *trace, uint64_t *last)
     return status == MP_END ? MP_OK : status;
 }
 
-static int compare_begins(const void *left, const void *right)
-{
-    const struct export_open *a = left;
-    const struct export_open *b = right;
-    uint64_t x = a->row.time;
-    uint64_t y = b->row.time;
-
-    return x != y ? (x > y) - (x < y) : (a->depth > b->depth) - (a->depth < b->depth);
-}
+MP_COMPARE(compare_begins, struct export_open,
+           MP_ORDER(a->row.time, b->row.time) ?: MP_ORDER(a->depth, b->depth));
 
 /* Keeps only the ranges that are open, in order of begin. Nothing can be matched from here on. */
 static enum mp_status begin_open(struct export_rows *rows)

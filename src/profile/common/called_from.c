@@ -51,8 +51,7 @@ static enum mp_status take_call(void *context, const struct mp_batch *batch, uin
 }
 
 MP_COMPARE(by_thread_and_start, struct made_call,
-           a->thread != b->thread ? (a->thread < b->thread ? -1 : 1)
-                                  : (a->start > b->start) - (a->start < b->start));
+           MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->start, b->start));
 
 static enum mp_status find_threads(struct pass *pass)
 {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/map.h"
 #include "base/data/storage.h"
 #include "base/text/foreign.h"
@@ -187,15 +188,8 @@ static enum mp_status ranges_run_pass(struct pass *pass, struct mp_trace *trace,
     return reading_run(&reading, error);
 }
 
-static int ranges_compare(const void *left, const void *right)
-{
-    const struct nvtx_range *a = left;
-    const struct nvtx_range *b = right;
-
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return (a->end > b->end) - (a->end < b->end);
-}
+MP_COMPARE(ranges_compare, struct nvtx_range,
+           MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->end, b->end));
 
 enum mp_status nvtx_ranges_load(struct nvtx_ranges *ranges, struct mp_trace *trace,
                                 const struct definitions *definitions, const char *name,

@@ -37,8 +37,7 @@ static const struct reading_table tables[] = {
 };
 
 MP_COMPARE(by_thread_and_time, struct host_sample,
-           a->thread != b->thread ? (a->thread < b->thread ? -1 : 1)
-                                  : (a->time > b->time) - (a->time < b->time));
+           MP_ORDER(a->thread, b->thread) ?: MP_ORDER(a->time, b->time));
 
 enum mp_status host_samples_load(struct host_samples *samples, struct mp_trace *trace,
                                  struct mp_error *error)

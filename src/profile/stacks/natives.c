@@ -292,8 +292,7 @@ static enum mp_status name_frame(struct naming *naming, const struct native_fram
 }
 
 MP_COMPARE(by_module, struct native_frame,
-           a->module != b->module ? (a->module > b->module ? 1 : -1)
-                                  : (a->frame > b->frame) - (a->frame < b->frame));
+           MP_ORDER(a->module, b->module) ?: MP_ORDER(a->frame, b->frame));
 
 /* Python's own file is the interpreter, not the program. */
 static bool is_program(const char *path, const char *program)

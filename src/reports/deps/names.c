@@ -96,15 +96,10 @@ double deps_percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-static int compare_table_rows(const void *left, const void *right)
-{
-    const struct deps_table_row *a = left;
-    const struct deps_table_row *b = right;
-    uint64_t waiting[] = {deps_row_waiting(&a->numbers), deps_row_waiting(&b->numbers)};
-
-    return MP_ORDER(b->numbers.critical, a->numbers.critical) ?:
-           MP_ORDER(waiting[1], waiting[0]) ?: strcmp(a->name, b->name);
-}
+MP_COMPARE(compare_table_rows, struct deps_table_row,
+           MP_ORDER(b->numbers.critical, a->numbers.critical) ?:
+           MP_ORDER(deps_row_waiting(&b->numbers), deps_row_waiting(&a->numbers)) ?:
+           strcmp(a->name, b->name));
 
 static bool occurs(const struct deps_row *row)
 {

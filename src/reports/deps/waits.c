@@ -86,19 +86,12 @@ static uint32_t host_function_at(const struct host_functions *functions, uint32_
                                  uint64_t moment)
 {
     const struct deps_activity *activities = functions->deps->activities;
-    size_t low = 0;
-    size_t count = functions->count;
+    const uint32_t *items = functions->items;
+    size_t low =
+        MP_SEARCH(0, functions->count, i,
+                  activities[items[i]].runner < lane || (activities[items[i]].runner == lane &&
+                                                         activities[items[i]].begin <= moment));
 
-    while (count) {
-        const struct deps_activity *middle = &activities[functions->items[low + count / 2]];
-
-        if (middle->runner < lane || (middle->runner == lane && middle->begin <= moment)) {
-            low += count / 2 + 1;
-            count -= count / 2 + 1;
-        } else {
-            count /= 2;
-        }
-    }
     if (!low)
         return DEPS_NONE;
     const struct deps_activity *found = &activities[functions->items[low - 1]];

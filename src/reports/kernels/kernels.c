@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/activity.h"
 #include "profile/common/tally.h"
@@ -208,20 +209,9 @@ static void add_totals(struct kernels *kernels, const struct kernels_sums *sums,
     *percent += sums->percent;
 }
 
-static int kernels_compare_rows(const void *left, const void *right)
-{
-    const struct kernels_row *a = left;
-    const struct kernels_row *b = right;
-
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    int order = strcmp(a->name, b->name);
-    if (order)
-        return order;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return (a->shape_id > b->shape_id) - (a->shape_id < b->shape_id);
-}
+MP_COMPARE(kernels_compare_rows, struct kernels_row,
+           MP_ORDER(b->total, a->total) ?: strcmp(a->name, b->name) ?:
+           MP_ORDER(a->device, b->device) ?: MP_ORDER(a->shape_id, b->shape_id));
 
 /* Completes and sorts what rows there are, and gives back what is not the result's. */
 static void kernels_making_end(struct kernels_making *making)

@@ -72,13 +72,8 @@ static enum mp_status add_layer(struct grouping *grouping, size_t index, kind_of
     return MP_OK;
 }
 
-static int compare_groups(const void *left, const void *right)
-{
-    const struct layer_group *a = left;
-    const struct layer_group *b = right;
-
-    return MP_ORDER(b->total, a->total) ?: strcmp(a->name, b->name);
-}
+MP_COMPARE(compare_groups, struct layer_group,
+           MP_ORDER(b->total, a->total) ?: strcmp(a->name, b->name));
 
 static enum mp_status make_groups(const struct layers_result *result, struct layer_groups *groups,
                                   kind_of *kind)

@@ -122,13 +122,8 @@ struct ranked {
     uint32_t node;
 };
 
-static int compare_ranked(const void *left, const void *right)
-{
-    const struct ranked *a = left;
-    const struct ranked *b = right;
-
-    return MP_ORDER(b->total, a->total) ?: MP_ORDER(a->node, b->node);
-}
+MP_COMPARE(compare_ranked, struct ranked,
+           MP_ORDER(b->total, a->total) ?: MP_ORDER(a->node, b->node));
 
 /* Marks nodes with work, or all nodes if asked for, and every node around a marked one. */
 static void mark_wanted(const struct rows *rows, bool *wanted)
@@ -211,13 +206,8 @@ static const char *text_of(const struct rows *rows, uint32_t id)
     return id ? mp_intern_get(&rows->pass->result->names, id, NULL) : NULL;
 }
 
-static int compare_kernels(const void *left, const void *right)
-{
-    const struct layer_kernel *a = left;
-    const struct layer_kernel *b = right;
-
-    return MP_ORDER(b->total, a->total) ?: strcmp(a->name, b->name);
-}
+MP_COMPARE(compare_kernels, struct layer_kernel,
+           MP_ORDER(b->total, a->total) ?: strcmp(a->name, b->name));
 
 static void fill_kernels(struct rows *rows, uint32_t node, struct layer *layer)
 {

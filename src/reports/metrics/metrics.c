@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/map.h"
 #include "base/data/storage.h"
 #include "base/text/strings.h"
@@ -299,30 +300,12 @@ static enum mp_status metrics_run_pass(struct pass *pass, struct mp_trace *trace
 
 /* ---- The whole ---- */
 
-static int metrics_compare(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
+MP_COMPARE(metrics_compare_rows, struct metrics_row,
+           MP_ORDER(a->metric->device, b->metric->device) ?:
+           MP_ORDER(a->order, b->order) ?: MP_ORDER(a->metric->id, b->metric->id));
 
-static int metrics_compare_rows(const void *left, const void *right)
-{
-    const struct metrics_row *a = left;
-    const struct metrics_row *b = right;
-    int order = metrics_compare(a->metric->device, b->metric->device);
-
-    if (!order)
-        order = metrics_compare(a->order, b->order);
-    return order ? order : metrics_compare(a->metric->id, b->metric->id);
-}
-
-static int compare_launches(const void *left, const void *right)
-{
-    const struct metrics_launch *a = left;
-    const struct metrics_launch *b = right;
-    int order = metrics_compare(a->time, b->time);
-
-    return order ? order : metrics_compare(a->first, b->first);
-}
+MP_COMPARE(compare_launches, struct metrics_launch,
+           MP_ORDER(a->time, b->time) ?: MP_ORDER(a->first, b->first));
 
 static void metrics_finish(struct metrics_result *result, const struct mp_trace *trace)
 {

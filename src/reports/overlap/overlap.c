@@ -74,17 +74,9 @@ static void add_windows(struct overlap_pass *pass)
 
 /* ---- Streams ---- */
 
-static int compare_streams(const void *left, const void *right)
-{
-    const struct overlap_stream *a = left;
-    const struct overlap_stream *b = right;
-
-    if (a->busy != b->busy)
-        return a->busy < b->busy ? 1 : -1;
-    if (a->context != b->context)
-        return a->context < b->context ? -1 : 1;
-    return (a->stream > b->stream) - (a->stream < b->stream);
-}
+MP_COMPARE(compare_streams, struct overlap_stream,
+           MP_ORDER(b->busy, a->busy) ?: MP_ORDER(a->context, b->context) ?:
+           MP_ORDER(a->stream, b->stream));
 
 static uint32_t slot_of(const struct overlap_pass *pass, size_t stream)
 {
@@ -160,15 +152,8 @@ static enum mp_status add_streams(struct overlap_pass *pass, const uint32_t *pla
 
 /* In one context two streams may have had the same id, one after the other: either one counts as
  * used. */
-static int compare_known(const void *left, const void *right)
-{
-    const struct overlap_known_stream *a = left;
-    const struct overlap_known_stream *b = right;
-
-    if (a->context != b->context)
-        return a->context < b->context ? -1 : 1;
-    return (a->stream > b->stream) - (a->stream < b->stream);
-}
+MP_COMPARE(compare_known, struct overlap_known_stream,
+           MP_ORDER(a->context, b->context) ?: MP_ORDER(a->stream, b->stream));
 
 static void mark_used(struct overlap_pass *pass)
 {

@@ -24,14 +24,7 @@ static int compare_keys(const struct op *a, const struct op *b)
     return 0;
 }
 
-static int compare_ops(const void *left, const void *right)
-{
-    const struct op *a = left;
-    const struct op *b = right;
-    int order = compare_keys(a, b);
-
-    return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
-}
+MP_COMPARE(compare_ops, struct op, compare_keys(a, b) ?: MP_ORDER(a->rank, b->rank));
 
 void ranks_sort(struct ranks *ranks)
 {

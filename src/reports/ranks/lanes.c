@@ -339,35 +339,16 @@ static int compare_pairs(const struct op *a, const struct op *b)
     return MP_ORDER(a->hash, b->hash) ?: MP_ORDER(a->from, b->from) ?: MP_ORDER(a->to, b->to);
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-    return MP_ORDER(a, b);
-}
-
 /* By rank, calls before captured ones, then by number. */
-static int compare_calls(const void *left, const void *right)
-{
-    const struct op *a = left;
-    const struct op *b = right;
-    int order = compare_pairs(a, b);
-
-    order = order ? order : compare_numbers(a->rank, b->rank);
-    order = order ? order : (a->replay != 0) - (b->replay != 0);
-    return order ? order : compare_numbers(a->number, b->number);
-}
+MP_COMPARE(compare_calls, struct op,
+           compare_pairs(a, b) ?: MP_ORDER(a->rank, b->rank) ?:
+           ((a->replay != 0) - (b->replay != 0)) ?: MP_ORDER(a->number, b->number));
 
 /* Captured calls after the others, each by rank and replay. */
-static int compare_replays(const void *left, const void *right)
-{
-    const struct op *a = left;
-    const struct op *b = right;
-    int order = compare_pairs(a, b);
-
-    order = order ? order : (a->replay != 0) - (b->replay != 0);
-    order = order ? order : compare_numbers(a->number, b->number);
-    order = order ? order : compare_numbers(a->rank, b->rank);
-    return order ? order : compare_numbers(a->replay, b->replay);
-}
+MP_COMPARE(compare_replays, struct op,
+           compare_pairs(a, b) ?: ((a->replay != 0) - (b->replay != 0)) ?:
+           MP_ORDER(a->number, b->number) ?: MP_ORDER(a->rank, b->rank) ?:
+           MP_ORDER(a->replay, b->replay));
 
 static bool is_same_family(const struct lanes *lanes, const struct op *a, const struct op *b)
 {

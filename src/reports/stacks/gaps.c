@@ -132,9 +132,7 @@ static void add_iteration(struct making *making, const struct iteration *iterati
     add_gap(making, lane, at, from, iteration->host_end);
 }
 
-MP_COMPARE(by_time, struct stacks_gap_row,
-           a->ns != b->ns ? (a->ns < b->ns ? 1 : -1)
-                          : (a->frame > b->frame) - (a->frame < b->frame));
+MP_COMPARE(by_time, struct stacks_gap_row, MP_ORDER(b->ns, a->ns) ?: MP_ORDER(a->frame, b->frame));
 
 static enum mp_status begin(struct making *making, struct mp_trace *trace, struct mp_error *error)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "profile/common/tally.h"
 
@@ -60,15 +61,8 @@ enum mp_status summary_merge_add(struct summary_merge *merge, const struct summa
 
 /* ---- Rows ---- */
 
-static int compare_parts(const void *left, const void *right)
-{
-    const struct summary_part *a = left;
-    const struct summary_part *b = right;
-
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    return (a->process > b->process) - (a->process < b->process);
-}
+MP_COMPARE(compare_parts, struct summary_part,
+           MP_ORDER(a->name, b->name) ?: MP_ORDER(a->process, b->process));
 
 static enum mp_status index_parts(struct merged_group *group)
 {

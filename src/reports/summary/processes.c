@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "base/text/units.h"
 #include "reports/common/quality.h"
@@ -50,17 +51,8 @@ struct shown {
     uint64_t high, low;
 };
 
-static int compare_shown(const void *left, const void *right)
-{
-    const struct shown *a = left;
-    const struct shown *b = right;
-
-    if (a->part != b->part)
-        return a->part < b->part ? -1 : 1;
-    if (a->high != b->high)
-        return a->high < b->high ? -1 : 1;
-    return (a->low > b->low) - (a->low < b->low);
-}
+MP_COMPARE(compare_shown, struct shown,
+           MP_ORDER(a->part, b->part) ?: MP_ORDER(a->high, b->high) ?: MP_ORDER(a->low, b->low));
 
 /* Whether this part of the UUIDs tells all GPUs of the set apart. */
 static bool is_enough(const struct trace_set *set, enum uuid_part part, struct shown *shown)

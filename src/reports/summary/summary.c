@@ -31,15 +31,8 @@ void summary_row_fill(struct summary_row *row, const char *name, const struct ta
     };
 }
 
-static int summary_compare_rows(const void *left, const void *right)
-{
-    const struct summary_row *a = left;
-    const struct summary_row *b = right;
-
-    if (a->tally.total != b->tally.total)
-        return a->tally.total < b->tally.total ? 1 : -1;
-    return strcmp(a->name, b->name);
-}
+MP_COMPARE(summary_compare_rows, struct summary_row,
+           MP_ORDER(b->tally.total, a->tally.total) ?: strcmp(a->name, b->name));
 
 void summary_rows_sort(struct summary_row *rows, size_t count)
 {

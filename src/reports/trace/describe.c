@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/map.h"
 #include "base/data/storage.h"
 #include "base/text/units.h"
@@ -45,15 +46,8 @@ struct launches {
     size_t max;
 };
 
-static int compare_chunks(const void *left, const void *right)
-{
-    const struct kernels *a = left;
-    const struct kernels *b = right;
-
-    if (a->first_time != b->first_time)
-        return a->first_time < b->first_time ? -1 : 1;
-    return (a->offset > b->offset) - (a->offset < b->offset);
-}
+MP_COMPARE(compare_chunks, struct kernels,
+           MP_ORDER(a->first_time, b->first_time) ?: MP_ORDER(a->offset, b->offset));
 
 static enum mp_status read_directory(struct launches *launches)
 {
