@@ -171,14 +171,6 @@ int export_write(struct export_job *job, FILE *out, const char *folder)
 /* They are matched before the processes are exported one by one. What is wrong with a trace is said
  * when it is exported, not here. */
 
-/* Its rank in the job; processes that do not say it are numbered. */
-static uint32_t rank_of(const struct trace_set *set, size_t process)
-{
-    uint64_t rank = set->processes[process].rank;
-
-    return rank < RANKS_NONE ? (uint32_t)rank : (uint32_t)process;
-}
-
 static enum mp_status add_process(const struct trace_set *set, size_t process, struct ranks *ranks,
                                   size_t *added)
 {
@@ -192,8 +184,8 @@ static enum mp_status add_process(const struct trace_set *set, size_t process, s
         return status;
     status = ranks_has_calls(trace, &has, &error);
     if (status == MP_OK && has) {
-        status =
-            ranks_add(ranks, trace, (uint32_t)process, rank_of(set, process), &quality, &error);
+        status = ranks_add(ranks, trace, (uint32_t)process, ranks_rank_of(set, process), &quality,
+                           &error);
         quality_free(&quality);
         *added += status == MP_OK;
     }

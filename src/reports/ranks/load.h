@@ -27,9 +27,6 @@ struct ranks_loading {
 /* Reads the traces one after the other and matches. MP_ERR_MEMORY; ranks_free in any case. */
 enum mp_status ranks_load(const struct ranks_loading *loading, struct ranks *ranks);
 
-/* The rank of a process in the job; processes that do not say it are numbered. */
-uint32_t ranks_rank_of(const struct trace_set *set, size_t process);
-
 /* For the table of options; the offset is that of a bool. */
 #define ONE_CLOCK_OPTION(offset_)                                                                  \
     {                                                                                              \

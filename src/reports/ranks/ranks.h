@@ -162,6 +162,9 @@ enum mp_status ranks_finish(struct ranks *ranks, const struct trace_set *set);
 /* The name of a function, algorithm or protocol: AllReduce, RING, LL, ...; "" for 0. */
 const char *ranks_function(const struct ranks *ranks, uint32_t function);
 
+/* The rank of a process in the job; processes that do not say it are numbered. */
+uint32_t ranks_rank_of(const struct trace_set *set, size_t process);
+
 /* Whether a rank waits for others, and whether others wait for it. */
 bool ranks_waits(const struct ranks_instance *instance, uint32_t rank);
 bool ranks_is_awaited(const struct ranks_instance *instance, uint32_t rank);
