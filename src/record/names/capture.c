@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/settings/config.h"
 
 #include "base/poison.h"
@@ -67,18 +68,9 @@ void capture_limit(struct capture *capture, uint64_t time)
 
 uint64_t capture_number_of(const struct capture *capture, uint64_t correlation)
 {
-    uint32_t low = 0;
-    uint32_t high = capture->held;
+    /* the last range that begins before it */
+    size_t low = MP_SEARCH(0, capture->held, i, capture->ranges[i].begin_correlation < correlation);
 
-    /* Finds the last range that begins before it. */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (capture->ranges[middle].begin_correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     if (!low || !capture_range_has_correlation(&capture->ranges[low - 1], correlation))
         return 0;
     return capture->count - capture->held + low;
@@ -92,17 +84,8 @@ bool capture_held_correlation(const struct capture *capture, uint64_t correlatio
 /* The last range that begins at `time` or before; NULL: there is none. */
 static const struct capture_range *find_range(const struct capture *capture, uint64_t time)
 {
-    uint32_t low = 0;
-    uint32_t high = capture->held;
+    size_t low = MP_SEARCH(0, capture->held, i, capture->ranges[i].begin_time <= time);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (capture->ranges[middle].begin_time <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low ? &capture->ranges[low - 1] : NULL;
 }
 

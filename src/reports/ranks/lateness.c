@@ -125,17 +125,10 @@ MP_COMPARE(compare_kinds, struct lateness_row,
            MP_ORDER(a->cause, b->cause) ?: MP_ORDER(a->activity, b->activity));
 
 /* The remainder of a communicator comes after its other rows. */
-static int compare_rows(const void *left, const void *right)
-{
-    const struct lateness_row *a = left;
-    const struct lateness_row *b = right;
-
-    if (a->communicator != b->communicator)
-        return a->communicator < b->communicator ? -1 : 1;
-    if ((a->rank == RANKS_NONE) != (b->rank == RANKS_NONE))
-        return b->rank == RANKS_NONE ? -1 : 1;
-    return MP_ORDER(b->behind, a->behind) ?: compare_kinds(left, right);
-}
+MP_COMPARE(compare_rows, struct lateness_row,
+           MP_ORDER(a->communicator, b->communicator) ?:
+           MP_ORDER(a->rank == RANKS_NONE, b->rank == RANKS_NONE) ?:
+           MP_ORDER(b->behind, a->behind) ?: compare_kinds(left, right));
 
 static enum mp_status list_rows(struct lateness *lateness)
 {
