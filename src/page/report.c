@@ -55,7 +55,7 @@ static enum mp_status find_path(struct html_material *material)
 
 static enum mp_status load(struct html_material *material, uint64_t events, struct mp_error *error)
 {
-    const struct deps_options graph = {.style = material->style, .fronts = true};
+    const struct deps_options graph = {.style = material->style, .fronts = true, .check = true};
     struct timeline_options lines = {.style = material->style, .max = events};
 
     MP_TRY(deps_load(material->trace, &graph, &material->deps, error));

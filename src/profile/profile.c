@@ -1,5 +1,5 @@
 /* The pass over the small tables of a trace, and the walk over the headers of all its chunks with
- * the same cursor. The pass goes first: only the walk meets all damage.
+ * the same cursor.
  */
 #include "profile/profile.h"
 
@@ -42,16 +42,25 @@ static void take_chunk(struct profile *profile, const struct mp_chunk *chunk)
     }
 }
 
-static enum mp_status walk(void *context, struct mp_cursor *cursor)
+static enum mp_status count_chunks(struct profile *profile, struct mp_cursor *cursor, bool check)
 {
-    struct profile *profile = context;
     struct mp_chunk chunk;
     enum mp_status status;
 
     mp_cursor_rewind(cursor);
-    while ((status = mp_cursor_next_chunk(cursor, &chunk, true)) == MP_OK)
+    while ((status = mp_cursor_next_chunk(cursor, &chunk, check)) == MP_OK)
         take_chunk(profile, &chunk);
     return status;
+}
+
+static enum mp_status walk(void *context, struct mp_cursor *cursor)
+{
+    return count_chunks(context, cursor, false);
+}
+
+static enum mp_status walk_and_check(void *context, struct mp_cursor *cursor)
+{
+    return count_chunks(context, cursor, true);
 }
 
 /* ---- Rows ---- */
@@ -96,14 +105,14 @@ static const struct reading_table tables[] = {
 enum mp_status profile_load(struct profile *profile, struct mp_trace *trace,
                             enum definitions_kept kept, struct mp_error *error)
 {
-    return profile_load_with(profile, trace, kept, NULL, error);
+    return profile_load_with(profile, trace, kept, &(struct profile_load){.with = NULL}, error);
 }
 
 enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace,
-                                 enum definitions_kept kept, const struct reading *with,
+                                 enum definitions_kept kept, const struct profile_load *load,
                                  struct mp_error *error)
 {
-    struct mp_damage damage = {.bytes_skipped = 0}; /* also columns that cannot be decoded */
+    struct quality pass = {.only = 0}; /* what the pass could not read; the walk only counts */
     const struct reading reading = {
         .trace = trace,
         .what = "the trace",
@@ -114,9 +123,9 @@ enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace
         .shapes = kept == DEFINITIONS_ALL ? &profile->shapes : NULL,
         .ranges = &profile->ranges,
         .quality = &profile->quality,
-        .damage = &damage,
-        .then = walk,
-        .with = with,
+        .joined = &pass,
+        .then = load->check ? walk_and_check : walk,
+        .with = load->with,
     };
 
     *profile = (struct profile){.trace = trace, .bytes = mp_trace_bytes(trace)};
@@ -125,7 +134,8 @@ enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace
     ranges_init(&profile->ranges, trace);
     quality_init(&profile->quality, trace);
     enum mp_status status = reading_run(&reading, error);
-    damage_join(&profile->quality.damage, &damage);
+    profile->quality.checked = load->check;
+    quality_join(&profile->quality, &pass.damage);
     if (status)
         profile_free(profile);
     else

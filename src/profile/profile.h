@@ -57,16 +57,20 @@ struct profile {
     struct nccl_sources nccl_sources;
 };
 
-/* Reads the small tables, and every chunk to check its checksum. The trace stays open as long as
- * the profile is used. MP_ERR_IO or MP_ERR_MEMORY, with a text in *error, leave it empty; on
- * success profile_free gives it back. */
+/* Reads the small tables, and the headers of all chunks. The trace stays open as long as the
+ * profile is used. MP_ERR_IO or MP_ERR_MEMORY, with a text in *error, leave it empty; on success
+ * profile_free gives it back. */
 enum mp_status profile_load(struct profile *profile, struct mp_trace *trace,
                             enum definitions_kept kept, struct mp_error *error);
 
-/* The same; the tables of `with` are read in the same pass, when the definitions that their rows
- * use are known. NULL: none. */
+struct profile_load {
+    bool check; /* the checksum of every chunk: counts and quality are then of the intact ones */
+    const struct reading *with; /* its tables are read in the same pass, when the definitions that
+                                   their rows use are known; NULL: none */
+};
+
 enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace,
-                                 enum definitions_kept kept, const struct reading *with,
+                                 enum definitions_kept kept, const struct profile_load *load,
                                  struct mp_error *error);
 
 void profile_free(struct profile *profile);

@@ -208,11 +208,15 @@ void quality_finish(struct quality *quality, const struct mp_trace *trace,
     mp_cursor_damage(cursor, &quality->damage);
 }
 
-void damage_join(struct mp_damage *damage, const struct mp_damage *met)
+void quality_join(struct quality *quality, const struct mp_damage *met)
 {
+    struct mp_damage *damage = &quality->damage;
+    uint64_t before = quality->checked ? 0 : damage->chunks_damaged;
+    uint64_t rows_before = quality->checked ? 0 : damage->rows_damaged;
+
     damage->bytes_skipped = mp_max(damage->bytes_skipped, met->bytes_skipped);
-    damage->chunks_damaged = mp_max(damage->chunks_damaged, met->chunks_damaged);
-    damage->rows_damaged = mp_max(damage->rows_damaged, met->rows_damaged);
+    damage->chunks_damaged = mp_max(damage->chunks_damaged, before + met->chunks_damaged);
+    damage->rows_damaged = mp_max(damage->rows_damaged, rows_before + met->rows_damaged);
     damage->chunks_missing = mp_max(damage->chunks_missing, met->chunks_missing);
     damage->truncated |= met->truncated;
     if (!damage->first_offset || (met->first_offset && met->first_offset < damage->first_offset))

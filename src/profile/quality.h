@@ -64,6 +64,7 @@ struct quality {
     uint64_t baseline_steps;      /* steps in capture ranges, with MINIPROF_BASELINE */
     uint64_t baseline_unrecorded; /* of them, those in which nothing was recorded: no loss */
     struct mp_damage damage;
+    bool checked;              /* `damage` is of all chunks, also of those that no pass read */
     uint64_t unanswered;       /* launched kernels without a record */
     uint64_t lost_work;        /* these, and dropped records that may have been of the GPU's work */
     uint64_t device_launchers; /* modules whose kernels launch kernels, which have no records */
@@ -105,8 +106,9 @@ enum mp_status quality_take(struct quality *quality, const struct mp_batch *batc
 void quality_finish(struct quality *quality, const struct mp_trace *trace,
                     const struct mp_cursor *cursor, const struct definitions *definitions);
 
-/* Adds what another pass over the trace met: what both met counts once. */
-void damage_join(struct mp_damage *damage, const struct mp_damage *met);
+/* Adds the damage that another pass over the trace met, in other tables. Damage between chunks,
+ * which all passes meet, counts once; so do damaged chunks if all were checked. */
+void quality_join(struct quality *quality, const struct mp_damage *met);
 
 /* After quality_finish: reads what quality_gap needs beside the counters, once, if these call for
  * it. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */

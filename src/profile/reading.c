@@ -72,9 +72,9 @@ enum mp_status reading_run(const struct reading *reading, struct mp_error *error
         if (status != MP_OK)
             break;
     }
-    if (reading->damage) {
+    if (reading->joined) {
         mp_cursor_damage(cursor, &damage);
-        damage_join(reading->damage, &damage);
+        quality_join(reading->joined, &damage);
     }
     if (status == MP_END && reading->then)
         status = reading->then(reading->context, cursor);

@@ -48,8 +48,8 @@ struct reading {
     enum definitions_kept kept; /* of `definitions` */
     struct shapes *shapes;
     struct capture_ranges *ranges;
-    struct quality *quality;  /* needs `definitions`, which have the names of its counters */
-    struct mp_damage *damage; /* joined by what the pass meets; for those without `quality` */
+    struct quality *quality; /* needs `definitions`, which have the names of its counters */
+    struct quality *joined;  /* gets the damage that the pass meets; for those without `quality` */
     /* Goes on with the cursor after the last batch, before `quality` is finished: MP_END at the end
      * of the trace. NULL: nothing. */
     enum mp_status (*then)(void *context, struct mp_cursor *cursor);

@@ -55,7 +55,7 @@ enum deps_memo_index {
 struct deps_builder {
     struct deps *deps;
     enum names_style style;
-    bool suffixes;
+    bool suffixes, check; /* as the options have them */
     size_t lane_capacity;
     uint32_t *room;                 /* by lane: rows that the first pass counted */
     struct mp_map thread_lanes;     /* the trace's thread id -> lane */

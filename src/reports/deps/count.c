@@ -318,7 +318,8 @@ enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
     deps->profile = calloc(1, sizeof *deps->profile);
     if (!deps->profile)
         return MP_ERR_MEMORY;
-    MP_TRY(profile_load_with(deps->profile, trace, DEFINITIONS_ALL, &reading, error));
+    MP_TRY(profile_load_with(deps->profile, trace, DEFINITIONS_ALL,
+                             &(struct profile_load){builder->check, &reading}, error));
     deps->quality = deps->profile->quality;
     MP_TRY(renumber(builder));
     return lay_out(builder);

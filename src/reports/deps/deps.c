@@ -59,8 +59,10 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
 enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
                          struct deps *deps, struct mp_error *error)
 {
-    struct deps_builder builder = {
-        .deps = deps, .style = options->style, .suffixes = options->suffixes};
+    struct deps_builder builder = {.deps = deps,
+                                   .style = options->style,
+                                   .suffixes = options->suffixes,
+                                   .check = options->check};
     enum mp_status status = MP_OK;
 
     *deps = (struct deps){.style = options->style};

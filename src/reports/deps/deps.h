@@ -295,6 +295,7 @@ struct deps_options {
     enum names_style style;
     bool suffixes; /* API functions with the version suffixes that nvprof keeps: all but _v3020 */
     bool fronts;   /* for deps_slack and deps_replay */
+    bool check;    /* the checksum of every chunk (profile.h) */
 };
 
 /* Reads the trace and builds the graph: O(rows) time, at most 100 bytes of memory an activity

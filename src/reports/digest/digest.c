@@ -458,7 +458,7 @@ static enum mp_status analyse(struct digest_material *material, struct mp_error 
 {
     const struct digest_options *options = material->options;
     const struct trace_study_options wanted = {
-        .graph = {.style = options->style, .fronts = true},
+        .graph = {.style = options->style, .fronts = true, .check = true},
         .iterations = options->iterations,
     };
     const struct advise_input input = {&material->trace_study.deps, &material->trace_study.study};

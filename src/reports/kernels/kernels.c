@@ -354,7 +354,7 @@ static enum mp_status kernels_run_pass(struct pass *pass, struct mp_error *error
         .what = "the kernels",
         .context = pass,
         READING_TABLES(tables),
-        .damage = &pass->kernels->quality.damage,
+        .joined = &pass->kernels->quality,
     };
 
     return reading_run(&reading, error);

@@ -318,7 +318,7 @@ enum mp_status layers_build(struct profile *profile, const struct layers_options
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     if (!status)
         status = run_passes(&pass, error);
-    damage_join(&result->quality.damage, &pass.damage);
+    quality_join(&result->quality, &pass.damage);
     pass_free(&pass);
     free(folded);
     if (status)

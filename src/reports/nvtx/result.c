@@ -150,7 +150,7 @@ static enum mp_status read_group(struct pass *pass, enum summary_group_index gro
                               .what = "the NVTX ranges",
                               .context = pass,
                               READING_TABLES(call_tables),
-                              .damage = &result->quality.damage};
+                              .joined = &result->quality};
 
     if (group == SUMMARY_GPU) {
         reading.tables = work_tables;

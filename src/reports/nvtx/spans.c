@@ -177,7 +177,7 @@ static enum mp_status spans_run_pass(struct pass *pass, struct mp_error *error)
         .what = "the NVTX ranges",
         .context = pass,
         READING_TABLES(tables),
-        .damage = &pass->quality->damage,
+        .joined = pass->quality,
     };
 
     return reading_run(&reading, error);

@@ -326,7 +326,7 @@ static enum mp_status read_streams(struct overlap_pass *pass, struct mp_error *e
         .what = "the streams",
         .context = pass,
         READING_TABLES(definition_tables),
-        .damage = &pass->overlap->quality.damage,
+        .joined = &pass->overlap->quality,
     };
 
     return reading_run(&reading, error);
@@ -515,7 +515,7 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
     }
     pass->overlap->quality.unknown_times += merge_unknown_times(merge);
     merge_add_damage(merge, &damage);
-    damage_join(&pass->overlap->quality.damage, &damage);
+    quality_join(&pass->overlap->quality, &damage);
     merge_close(merge);
     if (status == MP_END)
         return MP_OK;
