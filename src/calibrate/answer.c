@@ -210,6 +210,7 @@ static enum mp_status find_key(const struct mp_trace *trace, const struct defini
 {
     const char *name = definitions_device(definitions, device);
 
+    key->driver = key->cupti = 0;
     property_number(trace, "driver_version", UINT32_MAX, &key->driver);
     property_number(trace, "cupti_version", UINT32_MAX, &key->cupti);
     if (!name || !key->driver || !key->cupti)
