@@ -219,8 +219,7 @@ struct listing {
 
 static bool add_path(struct listing *listing, const char *path)
 {
-    if (mp_reserve((void **)&listing->paths, listing->count, &listing->capacity,
-                   sizeof *listing->paths) != MP_OK)
+    if (MP_RESERVE(listing->paths, listing->count, listing->capacity) != MP_OK)
         return false;
     listing->paths[listing->count++] = path;
     return true;

@@ -46,8 +46,7 @@ struct tree {
 
 static int add_path(struct tree *tree, const char *command, const char *path, bool named)
 {
-    if (mp_reserve((void **)&tree->traces, tree->count, &tree->capacity, sizeof *tree->traces) ==
-        MP_OK)
+    if (MP_RESERVE(tree->traces, tree->count, tree->capacity) == MP_OK)
         tree->traces[tree->count] = (struct tree_trace){strdup(path), named};
     if (tree->capacity <= tree->count || !tree->traces[tree->count].path) {
         complain(command, "out of memory");

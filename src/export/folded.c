@@ -307,8 +307,7 @@ static enum mp_status add_up(struct folded *folded, uint64_t weight)
     if (!id)
         return MP_ERR_MEMORY;
     while (folded->sum_count <= id) {
-        MP_TRY(mp_reserve((void **)&folded->sums, folded->sum_count, &folded->sum_capacity,
-                          sizeof *folded->sums));
+        MP_TRY(MP_RESERVE(folded->sums, folded->sum_count, folded->sum_capacity));
         folded->sums[folded->sum_count++] = 0;
     }
     folded->sums[id] += weight;

@@ -134,8 +134,7 @@ static enum mp_status take_devices(struct trace_process *process, const struct m
         if (!device) {
             if (process->device_count == MAX_DEVICES)
                 return MP_OK;
-            MP_TRY(mp_reserve((void **)&process->devices, process->device_count,
-                              &process->device_capacity, sizeof *process->devices));
+            MP_TRY(MP_RESERVE(process->devices, process->device_count, process->device_capacity));
             device = &process->devices[process->device_count++];
         }
         *device = (struct trace_set_device){

@@ -76,8 +76,7 @@ static enum mp_status read_directory(struct merge *merge)
 
         if (table == merge->table_count)
             continue;
-        MP_TRY(mp_reserve((void **)&merge->entries, merge->entry_count, &merge->entry_capacity,
-                          sizeof *merge->entries));
+        MP_TRY(MP_RESERVE(merge->entries, merge->entry_count, merge->entry_capacity));
         merge->entries[merge->entry_count++] =
             (struct entry){chunk.first_time, chunk.offset, table};
         merge->promised[table] += chunk.rows;
@@ -298,8 +297,7 @@ static enum mp_status open_chunk(struct merge *merge, const struct entry *entry)
         return MP_OK; /* the cursor counts it */
     MP_TRY(status);
     if (chunk->count)
-        status = mp_reserve((void **)&merge->heap, merge->heap_count, &merge->heap_capacity,
-                            sizeof *merge->heap);
+        status = MP_RESERVE(merge->heap, merge->heap_count, merge->heap_capacity);
     if (!chunk->count || status) {
         chunk_free(chunk);
         return status;

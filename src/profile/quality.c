@@ -44,8 +44,7 @@ static enum mp_status take_losses(struct quality *quality, const struct mp_batch
     const struct mp_loss_columns loss = mp_loss_columns(batch->columns);
 
     for (uint32_t row = 0; row < batch->rows; row++) {
-        MP_TRY(mp_reserve((void **)&quality->rows, quality->row_count, &quality->row_capacity,
-                          sizeof *quality->rows));
+        MP_TRY(MP_RESERVE(quality->rows, quality->row_count, quality->row_capacity));
         quality->rows[quality->row_count++] =
             (struct loss_row){loss.range[row], loss.name[row], (int64_t)loss.value[row]};
     }

@@ -30,8 +30,7 @@ static enum mp_status add_problem(struct trace_set *set, const char *text, bool 
 
     if (!copy)
         return MP_ERR_MEMORY;
-    MP_TRY(mp_reserve((void **)&set->problems, set->problem_count, &set->problem_capacity,
-                      sizeof *set->problems));
+    MP_TRY(MP_RESERVE(set->problems, set->problem_count, set->problem_capacity));
     set->problems[set->problem_count++] = (struct trace_set_problem){copy, named, repeated};
     return MP_OK;
 }
@@ -117,8 +116,7 @@ static enum mp_status add_file(struct trace_set *set, const char *path, bool nam
         return MP_OK;
     }
     if (status == MP_OK)
-        status = mp_reserve((void **)&set->processes, set->count, &set->capacity,
-                            sizeof *set->processes);
+        status = MP_RESERVE(set->processes, set->count, set->capacity);
     if (status == MP_OK) {
         set->processes[set->count++] = process;
         return MP_OK;

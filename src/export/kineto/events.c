@@ -111,8 +111,7 @@ static void put_quoted(struct mp_buffer *into, const char *text, size_t bytes)
 static enum mp_status reach_text(struct events *events, uint32_t id)
 {
     while (events->text_count <= id) {
-        MP_TRY(mp_reserve((void **)&events->texts, events->text_count, &events->text_capacity,
-                          sizeof *events->texts));
+        MP_TRY(MP_RESERVE(events->texts, events->text_count, events->text_capacity));
         events->texts[events->text_count++] = (struct events_text){.bytes = 0};
     }
     return MP_OK;

@@ -39,8 +39,7 @@ static enum mp_status remember(struct kineto *kineto, const struct export_row *r
 
     if (index == MP_MAP_ABSENT) {
         index = (uint32_t)kineto->record_count;
-        MP_TRY(mp_reserve((void **)&kineto->record_items, kineto->record_count,
-                          &kineto->record_capacity, sizeof *kineto->record_items));
+        MP_TRY(MP_RESERVE(kineto->record_items, kineto->record_count, kineto->record_capacity));
         MP_TRY(mp_map_put(&kineto->records, sync.event, index));
         kineto->record_count++;
     }

@@ -115,8 +115,7 @@ bool kineto_launched_project(struct kineto_launched *launched, uint64_t thread, 
 
 static enum mp_status add_step(struct kineto *kineto, const struct export_row *row, uint64_t key)
 {
-    MP_TRY(mp_reserve((void **)&kineto->step_items, kineto->step_count, &kineto->step_capacity,
-                      sizeof *kineto->step_items));
+    MP_TRY(MP_RESERVE(kineto->step_items, kineto->step_count, kineto->step_capacity));
     MP_TRY(mp_map_put(&kineto->steps, key, (uint32_t)kineto->step_count));
     kineto->step_items[kineto->step_count++] = (struct kineto_step){
         .begin = row->start,

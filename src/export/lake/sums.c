@@ -44,7 +44,7 @@ static enum mp_status find_sum(struct lake *lake, const struct lake_key *key, st
 
     if (!number)
         return MP_ERR_MEMORY;
-    MP_TRY(mp_reserve((void **)&lake->sums, number, &lake->sum_capacity, sizeof *lake->sums));
+    MP_TRY(MP_RESERVE(lake->sums, number, lake->sum_capacity));
     if (lake->sum_capacity > before)
         memset(lake->sums + before, 0, (lake->sum_capacity - before) * sizeof *lake->sums);
     *sum = &lake->sums[number];
@@ -63,8 +63,7 @@ enum mp_status lake_add(struct lake *lake, const struct export_row *row)
         return MP_OK;
     fill_key(row, &key);
     MP_TRY(find_sum(lake, &key, &sum));
-    MP_TRY(
-        mp_reserve((void **)&sum->durations, sum->count, &sum->capacity, sizeof *sum->durations));
+    MP_TRY(MP_RESERVE(sum->durations, sum->count, sum->capacity));
     sum->durations[sum->count++] = row->duration;
     if (analyses->known && row->activity != DEPS_NONE)
         sum->critical += analyses->critical[row->activity];
@@ -212,8 +211,8 @@ static enum mp_status list_found(struct lake_collectives *collectives, uint32_t 
 
             if (side->process != process)
                 continue;
-            MP_TRY(mp_reserve((void **)&collectives->found, collectives->found_count,
-                              &collectives->found_capacity, sizeof *collectives->found));
+            MP_TRY(MP_RESERVE(collectives->found, collectives->found_count,
+                              collectives->found_capacity));
             collectives->found[collectives->found_count++] =
                 (struct found){side->recorded, instance, side, false};
         }
@@ -272,8 +271,7 @@ static enum mp_status find_operation_sum(struct lake *lake, const struct ranks_o
     if (!number)
         return MP_ERR_MEMORY;
     if (number > collectives->sum_count) {
-        MP_TRY(mp_reserve((void **)&collectives->sums, collectives->sum_count,
-                          &collectives->sum_capacity, sizeof *collectives->sums));
+        MP_TRY(MP_RESERVE(collectives->sums, collectives->sum_count, collectives->sum_capacity));
         collectives->sums[collectives->sum_count++] = (struct sum){.operation = *operation};
     }
     *sum = &collectives->sums[number - 1];

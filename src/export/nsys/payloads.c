@@ -63,8 +63,7 @@ static enum mp_status take_value(void *context, const struct mp_batch *batch, ui
 
     if (!field || !field->schema)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&payloads->values, payloads->count, &payloads->capacity,
-                      sizeof *payloads->values));
+    MP_TRY(MP_RESERVE(payloads->values, payloads->count, payloads->capacity));
     payloads->values[payloads->count++] =
         (struct value){field->schema, columns.number[row], columns.field[row], columns.value[row]};
     return MP_OK;

@@ -143,8 +143,7 @@ static enum mp_status known(struct nsys *nsys, const struct export_text *text,
     size_t before = nsys->text_capacity;
 
     while (text->id >= nsys->text_capacity)
-        MP_TRY(mp_reserve((void **)&nsys->texts, nsys->text_capacity, &nsys->text_capacity,
-                          sizeof *nsys->texts));
+        MP_TRY(MP_RESERVE(nsys->texts, nsys->text_capacity, nsys->text_capacity));
     if (nsys->text_capacity > before)
         memset(nsys->texts + before, 0, (nsys->text_capacity - before) * sizeof *nsys->texts);
     *found = &nsys->texts[text->id];

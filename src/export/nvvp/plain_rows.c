@@ -29,7 +29,7 @@ static uint32_t thread_number(struct nvvp_marker_kinds *kinds, uint64_t thread)
 {
     uint32_t known = kinds->threads.count;
 
-    if (mp_reserve((void **)&kinds->open, known, &kinds->capacity, sizeof *kinds->open))
+    if (MP_RESERVE(kinds->open, known, kinds->capacity))
         return 0;
     uint32_t number = mp_intern_add(&kinds->threads, &thread, sizeof thread);
     if (number > known)
@@ -44,7 +44,7 @@ static enum mp_status marker_began(struct nvvp_marker_kinds *kinds, uint64_t id,
     if (!number)
         return MP_ERR_MEMORY;
     struct nvvp_open_markers *open = &kinds->open[number - 1];
-    MP_TRY(mp_reserve((void **)&open->ids, open->count, &open->capacity, sizeof *open->ids));
+    MP_TRY(MP_RESERVE(open->ids, open->count, open->capacity));
     MP_TRY(mp_map_put(&kinds->thread_of, id, number));
     open->ids[open->count++] = id;
     return MP_OK;

@@ -55,8 +55,7 @@ static enum mp_status reach(struct process *process, uint64_t key, uint32_t *ind
     *is_new = *index == MP_MAP_ABSENT;
     if (!*is_new)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&process->counter, process->counter_count,
-                      &process->counter_capacity, sizeof *process->counter));
+    MP_TRY(MP_RESERVE(process->counter, process->counter_count, process->counter_capacity));
     *index = (uint32_t)process->counter_count;
     MP_TRY(mp_map_put(&process->counters, key, *index));
     process->counter[process->counter_count++] = (struct counter){.uuid = 0};
@@ -113,8 +112,7 @@ static enum mp_status new_allocation(struct process *process, uint32_t *index)
         process->free_size = process->sizes[*index].next_free;
         return MP_OK;
     }
-    MP_TRY(mp_reserve((void **)&process->sizes, process->size_count, &process->size_capacity,
-                      sizeof *process->sizes));
+    MP_TRY(MP_RESERVE(process->sizes, process->size_count, process->size_capacity));
     *index = (uint32_t)process->size_count++;
     return MP_OK;
 }

@@ -41,8 +41,7 @@ static enum mp_status number_gpu(struct perfetto *perfetto, uint64_t high, uint6
         if (perfetto->gpus[i].uuid_high == high && perfetto->gpus[i].uuid_low == low)
             return MP_OK;
     }
-    MP_TRY(mp_reserve((void **)&perfetto->gpus, perfetto->gpu_count, &perfetto->gpu_capacity,
-                      sizeof *perfetto->gpus));
+    MP_TRY(MP_RESERVE(perfetto->gpus, perfetto->gpu_count, perfetto->gpu_capacity));
     *number = ordinal <= INT32_MAX ? ordinal : 0;
     for (uint64_t next = 0; is_taken(perfetto, *number); next++)
         *number = next;
@@ -393,8 +392,7 @@ static enum mp_status find_launch(struct perfetto *perfetto, const struct export
     uint32_t found = mp_map_get(&process->launches, key);
     if (found == MP_MAP_ABSENT) {
         found = (uint32_t)process->launch_count;
-        MP_TRY(mp_reserve((void **)&process->launch, found, &process->launch_capacity,
-                          sizeof *process->launch));
+        MP_TRY(MP_RESERVE(process->launch, found, process->launch_capacity));
         MP_TRY(encode(perfetto, row, &process->launch[found]));
         MP_TRY(mp_map_put(&process->launches, key, found));
         process->launch_count++;

@@ -184,8 +184,7 @@ static enum mp_status reach_thread(struct process *process, uint32_t number)
     size_t capacity = process->thread_capacity;
 
     while (number >= process->thread_capacity) {
-        MP_TRY(mp_reserve((void **)&process->threads, capacity, &process->thread_capacity,
-                          sizeof *process->threads));
+        MP_TRY(MP_RESERVE(process->threads, capacity, process->thread_capacity));
         memset(process->threads + capacity, 0,
                (process->thread_capacity - capacity) * sizeof *process->threads);
         capacity = process->thread_capacity;

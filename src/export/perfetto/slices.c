@@ -154,7 +154,7 @@ static enum mp_status lane_enter(struct slice_lane *lane, const struct slice *sl
     lane->last_start = slice->start;
     if (!slice->duration)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&lane->ends, lane->depth, &lane->capacity, sizeof *lane->ends));
+    MP_TRY(MP_RESERVE(lane->ends, lane->depth, lane->capacity));
     lane->ends[lane->depth++] = end;
     return MP_OK;
 }

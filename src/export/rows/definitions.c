@@ -31,8 +31,7 @@ static enum mp_status take_device(void *context, const struct mp_batch *batch, u
 
     if (export_rows_device(rows, device.id[row]))
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&rows->devices, rows->device_count, &rows->device_capacity,
-                      sizeof *rows->devices));
+    MP_TRY(MP_RESERVE(rows->devices, rows->device_count, rows->device_capacity));
 #define VALUE(table, id, name, type, unit, codec, doc) .name = device.name[row],
     rows->devices[rows->device_count++] = (struct mp_row_device){MP_COLUMNS_device(VALUE)};
 #undef VALUE

@@ -21,7 +21,7 @@ static enum mp_status take_place(struct export_nvtx *nvtx, uint64_t *place)
     }
     if (nvtx->count >= UINT32_MAX)
         return MP_ERR_LIMIT;
-    MP_TRY(mp_reserve((void **)&nvtx->open, nvtx->count, &nvtx->capacity, sizeof *nvtx->open));
+    MP_TRY(MP_RESERVE(nvtx->open, nvtx->count, nvtx->capacity));
     *place = nvtx->count++;
     return MP_OK;
 }
@@ -29,8 +29,7 @@ static enum mp_status take_place(struct export_nvtx *nvtx, uint64_t *place)
 static enum mp_status leave_place(struct export_nvtx *nvtx, uint64_t place)
 {
     nvtx->open[place].used = false;
-    MP_TRY(mp_reserve((void **)&nvtx->free, nvtx->free_count, &nvtx->free_capacity,
-                      sizeof *nvtx->free));
+    MP_TRY(MP_RESERVE(nvtx->free, nvtx->free_count, nvtx->free_capacity));
     nvtx->free[nvtx->free_count++] = (uint32_t)place;
     return MP_OK;
 }

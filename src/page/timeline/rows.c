@@ -24,8 +24,7 @@ enum mp_status timeline_reach_name(struct timeline *timeline, unsigned category,
     *name = mp_map_get(&timeline->name_index, key);
     if (*name != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&timeline->names, timeline->name_count, &timeline->name_capacity,
-                      sizeof *timeline->names));
+    MP_TRY(MP_RESERVE(timeline->names, timeline->name_count, timeline->name_capacity));
     *name = (uint32_t)timeline->name_count++;
     timeline->names[*name] = (struct timeline_name){.text = id, .category = (uint8_t)category};
     return mp_map_put(&timeline->name_index, key, *name);
@@ -39,8 +38,7 @@ enum mp_status timeline_reach_kind(struct timeline *timeline, uint32_t name, uin
     *kind = mp_map_get(&timeline->kind_index, key);
     if (*kind != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&timeline->kinds, timeline->kind_count, &timeline->kind_capacity,
-                      sizeof *timeline->kinds));
+    MP_TRY(MP_RESERVE(timeline->kinds, timeline->kind_count, timeline->kind_capacity));
     *kind = (uint32_t)timeline->kind_count++;
     timeline->kinds[*kind] = (struct timeline_kind){name, detail};
     return mp_map_put(&timeline->kind_index, key, *kind);

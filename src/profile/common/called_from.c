@@ -44,7 +44,7 @@ static enum mp_status take_call(void *context, const struct mp_batch *batch, uin
 
     if (!call.correlation[row] || call.thread[row] >= UINT32_MAX || pass->count >= UINT32_MAX - 1)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->calls, pass->count, &pass->capacity, sizeof *pass->calls));
+    MP_TRY(MP_RESERVE(pass->calls, pass->count, pass->capacity));
     pass->calls[pass->count++] =
         (struct made_call){call.start[row], call.correlation[row], (uint32_t)call.thread[row]};
     return MP_OK;

@@ -163,8 +163,7 @@ static enum mp_status let_wait(struct kernel_time_pass *pass, uint64_t stream, u
     if (!pass->sums.known)
         return MP_OK;
     if (pass->count == pass->capacity)
-        MP_TRY(mp_reserve((void **)&pass->waiting, pass->count, &pass->capacity,
-                          sizeof *pass->waiting));
+        MP_TRY(MP_RESERVE(pass->waiting, pass->count, pass->capacity));
     pass->waiting[pass->count++] = (struct kernel_waiting){begin, duration, stream};
     return MP_OK;
 }
@@ -296,8 +295,7 @@ static enum mp_status read_headers(struct kernel_time_pass *pass, struct mp_curs
     while ((status = mp_cursor_next_chunk(cursor, &chunk, false)) == MP_OK) {
         if (chunk.table_id != MP_TABLE_kernel)
             continue;
-        MP_TRY(mp_reserve((void **)&pass->reached, pass->chunk_count, &pass->chunk_capacity,
-                          sizeof *pass->reached));
+        MP_TRY(MP_RESERVE(pass->reached, pass->chunk_count, pass->chunk_capacity));
         /* 0: no row has a time */
         pass->reached[pass->chunk_count++] = chunk.first_time ? chunk.first_time : UINT64_MAX;
     }

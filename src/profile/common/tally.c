@@ -119,8 +119,7 @@ uint32_t summary_slot(struct summary_slots *slots, uint64_t device)
 
 static enum mp_status add_device_pair(struct summary_pairs *pairs, uint32_t slot, uint64_t id)
 {
-    MP_TRY(
-        mp_reserve((void **)&pairs->items, pairs->count, &pairs->capacity, sizeof *pairs->items));
+    MP_TRY(MP_RESERVE(pairs->items, pairs->count, pairs->capacity));
     pairs->items[pairs->count++] = (struct summary_pair){id, slot};
     return MP_OK;
 }

@@ -84,8 +84,7 @@ static enum mp_status take_captured(void *context, const struct mp_batch *batch,
 
     if (path > UINT32_MAX || !captured_path(captured, (uint32_t)path))
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&captured->items, captured->count, &captured->capacity,
-                      sizeof *captured->items));
+    MP_TRY(MP_RESERVE(captured->items, captured->count, captured->capacity));
     uint32_t id = mp_intern_add(&pass->keys, &key, sizeof key);
     if (!id)
         return MP_ERR_MEMORY;

@@ -53,8 +53,7 @@ static enum mp_status take_place(struct nvtx_match *match, uint32_t *place)
     }
     if (match->count >= MP_MAP_ABSENT - 1)
         return MP_ERR_LIMIT;
-    MP_TRY(
-        mp_reserve((void **)&match->places, match->count, &match->capacity, sizeof *match->places));
+    MP_TRY(MP_RESERVE(match->places, match->count, match->capacity));
     *place = (uint32_t)match->count++;
     return MP_OK;
 }
@@ -144,8 +143,7 @@ enum mp_status nvtx_match_keep_end(struct nvtx_match *match, const struct nvtx_e
         return MP_OK;
     if (match->early_count >= MP_MAP_ABSENT)
         return MP_ERR_LIMIT;
-    MP_TRY(mp_reserve((void **)&match->early, match->early_count, &match->early_capacity,
-                      sizeof *match->early));
+    MP_TRY(MP_RESERVE(match->early, match->early_count, match->early_capacity));
     match->early[match->early_count] = *event;
     return mp_map_put(&match->early_ids, event->range, (uint32_t)match->early_count++);
 }

@@ -28,8 +28,7 @@ static enum mp_status reach_thread(struct nvtx_open *open, uint64_t number, uint
     *index = mp_map_get(&open->by_thread, number);
     if (*index != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&open->threads, open->thread_count, &open->thread_capacity,
-                      sizeof *open->threads));
+    MP_TRY(MP_RESERVE(open->threads, open->thread_count, open->thread_capacity));
     *index = (uint32_t)open->thread_count;
     MP_TRY(mp_map_put(&open->by_thread, number, *index));
     open->threads[open->thread_count++] = (struct nvtx_open_thread){.items = NULL};

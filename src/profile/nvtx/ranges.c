@@ -98,7 +98,7 @@ static enum mp_status begin_named(struct pass *pass, const struct nvtx_event *ev
     uint64_t item = pass->free ? pass->free - 1 : pass->count;
 
     pass->open++;
-    MP_TRY(mp_reserve((void **)&pass->begun, pass->count, &pass->capacity, sizeof *pass->begun));
+    MP_TRY(MP_RESERVE(pass->begun, pass->count, pass->capacity));
     if (pass->free)
         pass->free = pass->begun[item].end;
     else

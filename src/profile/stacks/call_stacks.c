@@ -75,8 +75,7 @@ static enum mp_status take_native(struct natives *natives, const struct mp_batch
 {
     const struct mp_frame_columns frame = mp_frame_columns(batch->columns);
 
-    MP_TRY(mp_reserve((void **)&natives->frames, natives->count, &natives->capacity,
-                      sizeof *natives->frames));
+    MP_TRY(MP_RESERVE(natives->frames, natives->count, natives->capacity));
     natives->frames[natives->count++] =
         (struct native_frame){small(frame.id[row]), small(frame.module[row]), frame.address[row]};
     return MP_OK;

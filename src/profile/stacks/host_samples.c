@@ -20,8 +20,7 @@ static enum mp_status take(void *context, const struct mp_batch *batch, uint32_t
     const struct mp_host_sample_columns sample = mp_host_sample_columns(batch->columns);
     struct host_samples *samples = context;
 
-    MP_TRY(mp_reserve((void **)&samples->items, samples->count, &samples->capacity,
-                      sizeof *samples->items));
+    MP_TRY(MP_RESERVE(samples->items, samples->count, samples->capacity));
     samples->items[samples->count++] = (struct host_sample){
         .time = sample.time[row],
         .computing = sample.computing[row],

@@ -500,7 +500,7 @@ static enum mp_status add_span(struct pass *pass, uint64_t begin, uint64_t end, 
         end = stop;
     if (end <= begin)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->spans, pass->count, &pass->capacity, sizeof *pass->spans));
+    MP_TRY(MP_RESERVE(pass->spans, pass->count, pass->capacity));
     pass->spans[pass->count++] = (struct span){begin, end};
     return MP_OK;
 }

@@ -64,8 +64,7 @@ static enum mp_status reach_nodes(struct advise *advise, const struct layer_tree
     if (tree->node_count > MAX_PATHS)
         return MP_ERR_LIMIT;
     while (layers->count < tree->node_count) {
-        MP_TRY(mp_reserve((void **)&layers->nodes, layers->count, &layers->capacity,
-                          sizeof *layers->nodes));
+        MP_TRY(MP_RESERVE(layers->nodes, layers->count, layers->capacity));
         layers->nodes[layers->count] = new_node(advise, tree, (uint32_t)layers->count);
         layers->count++;
     }

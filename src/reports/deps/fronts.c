@@ -15,8 +15,7 @@ static enum mp_status reach_context(struct deps_streams *streams, uint64_t id, u
     *index = mp_map_get(&streams->context_index, id);
     if (*index != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&streams->contexts, streams->context_count,
-                      &streams->context_capacity, sizeof *streams->contexts));
+    MP_TRY(MP_RESERVE(streams->contexts, streams->context_count, streams->context_capacity));
     *index = (uint32_t)streams->context_count++;
     streams->contexts[*index] = (struct deps_context){
         .id = id, .default_lane = DEPS_NONE, .blocking = DEPS_NONE, .all = DEPS_NONE};
@@ -59,8 +58,7 @@ enum mp_status deps_streams_changed(struct deps_streams *streams, uint32_t lane)
 
     if (stream->in_changed)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&context->changed, context->changed_count,
-                      &context->changed_capacity, sizeof *context->changed));
+    MP_TRY(MP_RESERVE(context->changed, context->changed_count, context->changed_capacity));
     context->changed[context->changed_count++] = lane;
     stream->in_changed = true;
     return MP_OK;

@@ -263,8 +263,7 @@ static enum mp_status open_call(struct nesting *nesting, const struct deps_activ
         }
         add_piece(nesting, call->begin, false);
     }
-    MP_TRY(mp_reserve((void **)&nesting->open, nesting->depth, &nesting->capacity,
-                      sizeof *nesting->open));
+    MP_TRY(MP_RESERVE(nesting->open, nesting->depth, nesting->capacity));
     nesting->open[nesting->depth++] = (struct open_call){call, end, call->begin, DEPS_NONE};
     return MP_OK;
 }

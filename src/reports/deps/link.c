@@ -113,8 +113,7 @@ static enum mp_status reach_class(struct link *link, const struct deps_activity 
     if (*index == MP_MAP_ABSENT) {
         uint32_t next = deps->launch_classes.count;
 
-        MP_TRY(mp_reserve((void **)&deps->launch_latencies, next, &capacity,
-                          sizeof *deps->launch_latencies));
+        MP_TRY(MP_RESERVE(deps->launch_latencies, next, capacity));
         deps->launch_class_capacity = capacity;
         MP_TRY(mp_map_put(&deps->launch_classes, key, next));
         deps->launch_latencies[next] =
@@ -363,8 +362,7 @@ static enum mp_status record_event(struct link *link, const struct deps_sync *sy
         MP_TRY(deps_streams_changed(&link->streams, sync->stream));
     }
     if (event == MP_MAP_ABSENT) {
-        MP_TRY(mp_reserve((void **)&link->events, link->event_count, &link->event_capacity,
-                          sizeof *link->events));
+        MP_TRY(MP_RESERVE(link->events, link->event_count, link->event_capacity));
         event = (uint32_t)link->event_count++;
         MP_TRY(mp_map_put(&link->event_index, sync->event, event));
     }

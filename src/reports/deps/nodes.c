@@ -67,8 +67,7 @@ static enum mp_status reach_plan(struct deps_nodes *nodes, uint64_t graph, uint3
     *plan = mp_map_get(&nodes->by_graph, graph);
     if (*plan != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&nodes->plans, nodes->plan_count, &nodes->plan_capacity,
-                      sizeof *nodes->plans));
+    MP_TRY(MP_RESERVE(nodes->plans, nodes->plan_count, nodes->plan_capacity));
     *plan = (uint32_t)nodes->plan_count++;
     nodes->plans[*plan] = (struct plan){0};
     return mp_map_put(&nodes->by_graph, graph, *plan);
@@ -82,8 +81,7 @@ static enum mp_status reach_node(struct deps_nodes *nodes, uint64_t graph, uint6
     *node = mp_map_get(&nodes->by_id, key);
     if (*node != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&nodes->nodes, nodes->node_count, &nodes->node_capacity,
-                      sizeof *nodes->nodes));
+    MP_TRY(MP_RESERVE(nodes->nodes, nodes->node_count, nodes->node_capacity));
     *node = (uint32_t)nodes->node_count++;
     nodes->nodes[*node] = (struct node){.activity = DEPS_NONE, .stands = DEPS_NONE};
     MP_TRY(reach_plan(nodes, graph, &nodes->nodes[*node].plan));

@@ -79,8 +79,7 @@ static uint32_t predecessor(const struct deps *deps, uint32_t point, uint32_t nu
 
 static enum mp_status order_push(struct search *search, uint32_t point)
 {
-    MP_TRY(mp_reserve((void **)&search->stack, search->depth, &search->capacity,
-                      sizeof *search->stack));
+    MP_TRY(MP_RESERVE(search->stack, search->depth, search->capacity));
     search->stack[search->depth++] = (struct visit){point, 0};
     search->seen[point] = 1;
     return MP_OK;

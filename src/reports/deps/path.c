@@ -37,8 +37,7 @@ static void note_step(struct walk *walk, uint64_t begin, uint32_t activity, enum
 
     if (!steps || walk->status || begin == walk->moment)
         return;
-    walk->status =
-        mp_reserve((void **)&steps->items, steps->count, &steps->capacity, sizeof *steps->items);
+    walk->status = MP_RESERVE(steps->items, steps->count, steps->capacity);
     if (!walk->status)
         steps->items[steps->count++] =
             (struct deps_step){begin, walk->moment, activity, lane, (uint8_t)part};
@@ -315,8 +314,7 @@ static enum mp_status iterations_keep(struct collection *collection, uint32_t co
 {
     if (!ns)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&collection->items, collection->count, &collection->capacity,
-                      sizeof *collection->items));
+    MP_TRY(MP_RESERVE(collection->items, collection->count, collection->capacity));
     collection->items[collection->count++] = (struct value){column, ns};
     return MP_OK;
 }

@@ -267,8 +267,7 @@ static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, 
     const struct mp_copy_columns copy = mp_copy_columns(batch->columns);
     uint64_t kind = copy.kind[row], bytes = copy.bytes[row], count = copy.count[row];
 
-    MP_TRY(mp_reserve((void **)&deps->copies, deps->copy_count, &deps->copy_capacity,
-                      sizeof *deps->copies));
+    MP_TRY(MP_RESERVE(deps->copies, deps->copy_count, deps->copy_capacity));
     *index = (uint32_t)deps->copy_count;
     deps->copies[deps->copy_count++] = (struct deps_copy){
         .bytes = bytes < MAX_BYTES ? bytes : MAX_BYTES,
@@ -472,8 +471,7 @@ static enum mp_status take_edge(void *context, const struct mp_batch *batch, uin
     struct deps_builder *builder = context;
     const struct mp_edge_columns edge = mp_edge_columns(batch->columns);
 
-    MP_TRY(mp_reserve((void **)&builder->edges, builder->edge_count, &builder->edge_capacity,
-                      sizeof *builder->edges));
+    MP_TRY(MP_RESERVE(builder->edges, builder->edge_count, builder->edge_capacity));
     builder->edges[builder->edge_count++] =
         (struct deps_edge){edge.graph[row], edge.from[row], edge.to[row]};
     return MP_OK;

@@ -71,8 +71,7 @@ static enum mp_status list_host_functions(struct deps *deps, struct host_functio
         if (deps->activities[i].kind != DEPS_HOST_FUNCTION ||
             deps->activities[i].runner == DEPS_NONE)
             continue;
-        MP_TRY(mp_reserve((void **)&functions->items, functions->count, &capacity,
-                          sizeof *functions->items));
+        MP_TRY(MP_RESERVE(functions->items, functions->count, capacity));
         functions->items[functions->count++] = i;
     }
     if (functions->count)

@@ -61,10 +61,8 @@ static enum mp_status new_row(struct kernels_making *making, uint32_t *index)
 
     if (kernels->row_count >= MP_MAP_ABSENT)
         return MP_ERR_MEMORY;
-    MP_TRY(mp_reserve((void **)&kernels->rows, kernels->row_count, &making->row_capacity,
-                      sizeof *kernels->rows));
-    MP_TRY(mp_reserve((void **)&making->sums, kernels->row_count, &making->sum_capacity,
-                      sizeof *making->sums));
+    MP_TRY(MP_RESERVE(kernels->rows, kernels->row_count, making->row_capacity));
+    MP_TRY(MP_RESERVE(making->sums, kernels->row_count, making->sum_capacity));
     *index = (uint32_t)kernels->row_count++;
     kernels->rows[*index] = (struct kernels_row){.calls = 0};
     making->sums[*index] = (struct kernels_sums){.row = *index};

@@ -45,8 +45,7 @@ static enum mp_status reach_group(struct grouping *grouping, const char *name, u
     *group = mp_map_get(&grouping->known, key);
     if (*group != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&groups->items, groups->count, &grouping->capacity,
-                      sizeof *groups->items));
+    MP_TRY(MP_RESERVE(groups->items, groups->count, grouping->capacity));
     *group = (uint32_t)groups->count;
     groups->items[groups->count++] = (struct layer_group){.name = name};
     return mp_map_put(&grouping->known, key, *group);

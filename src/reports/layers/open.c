@@ -48,8 +48,7 @@ static enum mp_status reach_thread(struct layer_open *open, uint64_t number, uin
     *index = mp_map_get(&open->thread_index, number);
     if (*index != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&open->threads, open->thread_count, &open->thread_capacity,
-                      sizeof *open->threads));
+    MP_TRY(MP_RESERVE(open->threads, open->thread_count, open->thread_capacity));
     *index = (uint32_t)open->thread_count;
     open->threads[*index] =
         (struct layer_thread){.number = number, .first = LAYER_NONE, .last = LAYER_NONE};
@@ -73,8 +72,7 @@ static enum mp_status reach_domain(struct layer_open *open, uint64_t string, uin
     *index = mp_map_get(&open->domain_index, string);
     if (*index != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&open->domains, open->domain_count, &open->domain_capacity,
-                      sizeof *open->domains));
+    MP_TRY(MP_RESERVE(open->domains, open->domain_count, open->domain_capacity));
     *index = (uint32_t)open->domain_count;
     open->domains[*index] = (struct layer_domain){
         .string = string,
@@ -121,8 +119,7 @@ static enum mp_status take_item(struct layer_open *open, uint32_t *index)
     }
     if (open->range_count >= LAYER_MAX)
         return MP_ERR_LIMIT;
-    MP_TRY(mp_reserve((void **)&open->ranges, open->range_count, &open->range_capacity,
-                      sizeof *open->ranges));
+    MP_TRY(MP_RESERVE(open->ranges, open->range_count, open->range_capacity));
     *index = (uint32_t)open->range_count++;
     return MP_OK;
 }

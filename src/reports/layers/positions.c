@@ -53,11 +53,9 @@ static enum mp_status positions_take_row(void *context, const struct mp_batch *b
     }
     if (count >= MAX_KERNELS)
         return MP_ERR_LIMIT;
-    MP_TRY(mp_reserve((void **)&pass->launches, count, &pass->launch_capacity,
-                      sizeof *pass->launches));
-    MP_TRY(mp_reserve((void **)&pass->durations, count, &pass->duration_capacity,
-                      sizeof *pass->durations));
-    MP_TRY(mp_reserve((void **)&pass->shapes, count, &pass->shape_capacity, sizeof *pass->shapes));
+    MP_TRY(MP_RESERVE(pass->launches, count, pass->launch_capacity));
+    MP_TRY(MP_RESERVE(pass->durations, count, pass->duration_capacity));
+    MP_TRY(MP_RESERVE(pass->shapes, count, pass->shape_capacity));
     pass->launches[count] = (struct launch){kernel.correlation[row], start};
     pass->durations[count] = kernel.duration[row];
     pass->shapes[count] = shape < UINT32_MAX ? (uint32_t)shape : UINT32_MAX;

@@ -162,8 +162,7 @@ enum mp_status layer_tree_instance(struct layer_tree *tree, uint32_t parent, uin
 {
     if (tree->instance_count >= LAYER_MAX)
         return MP_ERR_LIMIT;
-    MP_TRY(mp_reserve((void **)&tree->instances, tree->instance_count, &tree->instance_capacity,
-                      sizeof *tree->instances));
+    MP_TRY(MP_RESERVE(tree->instances, tree->instance_count, tree->instance_capacity));
     *instance = (uint32_t)tree->instance_count;
     tree->instances[tree->instance_count++] =
         (struct layer_instance){.parent = parent, .node = node, .begun = begun};

@@ -43,8 +43,7 @@ static enum mp_status reach_nodes(struct layers_pass *pass)
     size_t nodes = pass->tree.node_count;
 
     while (pass->work_count < nodes) {
-        MP_TRY(mp_reserve((void **)&pass->works, pass->work_count, &pass->work_capacity,
-                          sizeof *pass->works));
+        MP_TRY(MP_RESERVE(pass->works, pass->work_count, pass->work_capacity));
         pass->works[pass->work_count++] = (struct layer_work){.device = 0};
     }
     return nvtx_sums_reach(&pass->sums, nodes);

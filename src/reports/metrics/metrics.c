@@ -77,8 +77,7 @@ static enum mp_status take_metrics(void *context, const struct mp_batch *batch)
             .expression = definitions_text(definitions, metrics.expression[row]),
             .description = definitions_text(definitions, metrics.description[row]),
         };
-        MP_TRY(mp_reserve((void **)&result->metrics, result->metric_count, &pass->metric_capacity,
-                          sizeof *result->metrics));
+        MP_TRY(MP_RESERVE(result->metrics, result->metric_count, pass->metric_capacity));
         MP_TRY(mp_map_put(&pass->metrics, metric.id, (uint32_t)result->metric_count));
         result->metrics[result->metric_count++] = metric;
     }
@@ -160,8 +159,7 @@ static enum mp_status add_launch(struct pass *pass, const struct value_row *row,
     const struct definition_stream *stream = find_stream(pass, row->stream);
     struct metrics_result *result = pass->result;
 
-    MP_TRY(mp_reserve((void **)&result->launches, result->launch_count, &pass->launch_capacity,
-                      sizeof *result->launches));
+    MP_TRY(MP_RESERVE(result->launches, result->launch_count, pass->launch_capacity));
     result->launches[result->launch_count++] = (struct metrics_launch){
         .time = row->time,
         .correlation = row->correlation,
@@ -184,8 +182,7 @@ static enum mp_status add_to_launch(struct pass *pass, const struct value_row *r
 
     if (!kernel->launch || kernel->launch != result->launch_count)
         MP_TRY(add_launch(pass, row, metric, kernel));
-    MP_TRY(mp_reserve((void **)&result->values, result->value_count, &pass->value_capacity,
-                      sizeof *result->values));
+    MP_TRY(MP_RESERVE(result->values, result->value_count, pass->value_capacity));
     result->values[result->value_count++] =
         (struct metrics_value){.metric = metric, .value = row->value};
     result->launches[kernel->launch - 1].count++;
@@ -203,8 +200,7 @@ static enum mp_status find_row(struct pass *pass, const struct kernel_state *ker
 
     if (at == MP_MAP_ABSENT) {
         at = (uint32_t)result->row_count;
-        MP_TRY(mp_reserve((void **)&result->rows, result->row_count, &pass->row_capacity,
-                          sizeof *result->rows));
+        MP_TRY(MP_RESERVE(result->rows, result->row_count, pass->row_capacity));
         MP_TRY(mp_map_put(&pass->rows, key, at));
         result->rows[result->row_count++] =
             (struct metrics_row){.metric = metric, .kernel = kernel->name, .order = kernel->order};

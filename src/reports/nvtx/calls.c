@@ -133,7 +133,7 @@ static enum mp_status add_item(struct nvtx_sums *sums, uint32_t owner, uint32_t 
 {
     if (sums->count >= NVTX_NONE - 1)
         return MP_ERR_LIMIT;
-    MP_TRY(mp_reserve((void **)&sums->items, sums->count, &sums->capacity, sizeof *sums->items));
+    MP_TRY(MP_RESERVE(sums->items, sums->count, sums->capacity));
     *item = (uint32_t)sums->count;
     MP_TRY(mp_map_put(&sums->known, key, *item));
     sums->items[sums->count++] = (struct nvtx_sum){.name = name, .next = sums->first[owner]};

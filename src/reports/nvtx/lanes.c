@@ -56,10 +56,8 @@ static enum mp_status add_lane(struct sweep *sweep, struct nvtx_thread *thread)
 {
     struct nvtx_spans *spans = sweep->spans;
 
-    MP_TRY(mp_reserve((void **)&spans->lanes, spans->lane_count, &spans->lane_capacity,
-                      sizeof *spans->lanes));
-    MP_TRY(mp_reserve((void **)&sweep->tops, spans->lane_count, &sweep->top_capacity,
-                      sizeof *sweep->tops));
+    MP_TRY(MP_RESERVE(spans->lanes, spans->lane_count, spans->lane_capacity));
+    MP_TRY(MP_RESERVE(sweep->tops, spans->lane_count, sweep->top_capacity));
     if (!thread->lane_count)
         thread->first_lane = (uint32_t)spans->lane_count;
     thread->lane_count++;
@@ -101,8 +99,7 @@ static enum mp_status reach_node(struct nvtx_spans *spans, struct mp_map *known,
     *node = mp_map_get(known, key);
     if (*node != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&spans->nodes, spans->node_count, &spans->node_capacity,
-                      sizeof *spans->nodes));
+    MP_TRY(MP_RESERVE(spans->nodes, spans->node_count, spans->node_capacity));
     *node = (uint32_t)spans->node_count++;
     spans->nodes[*node] = (struct nvtx_node){parent, kind};
     return mp_map_put(known, key, *node);

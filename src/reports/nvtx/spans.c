@@ -58,8 +58,7 @@ static enum mp_status add_label(struct pass *pass, uint64_t domain, uint64_t nam
     *label = mp_map_get(&pass->label_texts, key);
     if (*label != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->label_names, pass->label_count, &pass->label_capacity,
-                      sizeof *pass->label_names));
+    MP_TRY(MP_RESERVE(pass->label_names, pass->label_count, pass->label_capacity));
     *label = (uint32_t)pass->label_count;
     pass->label_names[pass->label_count++] = key;
     return mp_map_put(&pass->label_texts, key, *label);
@@ -86,8 +85,7 @@ static enum mp_status reach_thread(struct nvtx_spans *spans, uint64_t number, ui
     *thread = mp_map_get(&spans->thread_index, number);
     if (*thread != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&spans->threads, spans->thread_count, &spans->thread_capacity,
-                      sizeof *spans->threads));
+    MP_TRY(MP_RESERVE(spans->threads, spans->thread_count, spans->thread_capacity));
     *thread = (uint32_t)spans->thread_count++;
     spans->threads[*thread] = (struct nvtx_thread){.number = number};
     return mp_map_put(&spans->thread_index, number, *thread);
@@ -104,8 +102,7 @@ static enum mp_status reach_kind(struct pass *pass, const struct nvtx_event *eve
     *kind = mp_map_get(&pass->kinds, key);
     if (*kind != MP_MAP_ABSENT)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&spans->kinds, spans->kind_count, &spans->kind_capacity,
-                      sizeof *spans->kinds));
+    MP_TRY(MP_RESERVE(spans->kinds, spans->kind_count, spans->kind_capacity));
     *kind = (uint32_t)spans->kind_count++;
     spans->kinds[*kind] = (struct nvtx_kind){
         .thread = thread,

@@ -286,8 +286,7 @@ static enum mp_status take_stream(void *context, const struct mp_batch *batch, u
 
     if (!stream_info.correlation[row])
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->known, pass->known_count, &pass->known_capacity,
-                      sizeof *pass->known));
+    MP_TRY(MP_RESERVE(pass->known, pass->known_count, pass->known_capacity));
     pass->known[pass->known_count++] = (struct overlap_known_stream){
         .context = stream_info.context[row],
         .stream = stream_info.stream[row],
@@ -417,8 +416,7 @@ static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uin
         *known = summary_slot(&pass->slots, device) + 1;
     *slot = *known - 1;
     while (pass->sweep_count <= *slot) {
-        MP_TRY(mp_reserve((void **)&pass->sweeps, pass->sweep_count, &pass->sweep_capacity,
-                          sizeof *pass->sweeps));
+        MP_TRY(MP_RESERVE(pass->sweeps, pass->sweep_count, pass->sweep_capacity));
         pass->sweeps[pass->sweep_count++] = (struct overlap_sweep){.clock = 0};
     }
     return MP_OK;

@@ -55,8 +55,7 @@ static enum mp_status row_of(struct tree *tree, uint32_t stack, uint32_t *row)
     *row = number - 1;
     if (*row < result->row_count)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&result->rows, result->row_count, &result->row_capacity,
-                      sizeof *result->rows));
+    MP_TRY(MP_RESERVE(result->rows, result->row_count, result->row_capacity));
     result->rows[result->row_count++] = (struct stacks_row){.frame = *frame};
     return MP_OK;
 }
@@ -75,8 +74,7 @@ static enum mp_status add_node(struct tree *tree, uint32_t stack, uint32_t paren
     tree->of_stack[stack] = id;
     if (id <= result->node_count)
         return MP_OK;
-    MP_TRY(mp_reserve((void **)&result->nodes, result->node_count, &result->node_capacity,
-                      sizeof *result->nodes));
+    MP_TRY(MP_RESERVE(result->nodes, result->node_count, result->node_capacity));
     result->nodes[result->node_count++] = (struct stacks_node){
         .parent = parent,
         .row = key.row,

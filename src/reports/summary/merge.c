@@ -21,8 +21,7 @@ void summary_merge_init(struct summary_merge *merge, bool keep_parts)
 
 static enum mp_status keep_part(struct merged_group *group, const struct summary_part *part)
 {
-    MP_TRY(mp_reserve((void **)&group->parts, group->part_count, &group->part_capacity,
-                      sizeof *group->parts));
+    MP_TRY(MP_RESERVE(group->parts, group->part_count, group->part_capacity));
     group->parts[group->part_count++] = *part;
     return MP_OK;
 }

@@ -59,8 +59,7 @@ static enum mp_status read_directory(struct launches *launches)
     while ((status = mp_cursor_next_chunk(launches->cursor, &chunk, false)) == MP_OK) {
         if (chunk.table != table)
             continue;
-        MP_TRY(mp_reserve((void **)&launches->chunks, launches->count, &launches->capacity,
-                          sizeof *launches->chunks));
+        MP_TRY(MP_RESERVE(launches->chunks, launches->count, launches->capacity));
         launches->chunks[launches->count++] = (struct kernels){
             .offset = chunk.offset, .first_time = chunk.first_time, .last_time = chunk.last_time};
     }
