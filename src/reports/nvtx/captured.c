@@ -1,6 +1,5 @@
 /* One pass over kernels, copies and sets. They are added up for each thread and captured path, and
  * then for every range on the path. */
-#include "reports/nvtx/captured.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "profile/nvtx/captured.h"
 #include "profile/reading.h"
 #include "reports/nvtx/calls.h"
+#include "reports/nvtx/result.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"

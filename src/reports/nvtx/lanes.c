@@ -2,9 +2,11 @@
  * go into a further lane of their thread.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
+#include "reports/nvtx/result.h"
 #include "reports/nvtx/spans.h"
 
 #include "base/poison.h"
@@ -206,4 +208,16 @@ uint32_t nvtx_spans_find(struct nvtx_spans *spans, struct nvtx_lane *lane, uint6
     while (span != NVTX_NONE && spans->spans[span].end < end)
         span = spans->spans[span].parent;
     return span == NVTX_NONE ? NVTX_NONE : spans->spans[span].node;
+}
+
+/* ---- Ranges in tables ---- */
+
+int nvtx_key_compare(struct nvtx_key left, struct nvtx_key right)
+{
+    if (left.thread != right.thread)
+        return left.thread < right.thread ? -1 : 1;
+    if (!left.domain != !right.domain)
+        return left.domain ? -1 : 1;
+    int domains = left.domain ? strcmp(left.domain, right.domain) : 0;
+    return domains ? domains : strcmp(left.name, right.name);
 }

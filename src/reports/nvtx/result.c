@@ -10,7 +10,6 @@
 #include "profile/ranges.h"
 #include "profile/reading.h"
 #include "reports/nvtx/calls.h"
-#include "reports/nvtx/captured.h"
 #include "reports/nvtx/spans.h"
 #include "trace/schema.h"
 

@@ -94,4 +94,14 @@ enum mp_status nvtx_result_build(struct profile *profile, const struct nvtx_opti
 
 void nvtx_result_free(struct nvtx_result *result);
 
+/* ---- The second half, captured.c: work in CUDA graphs, by the ranges of its nodes' capture ----
+ */
+
+/* Fills in result->captured. If any node has a path, the work is read once more. A piece of work
+ * counts once in each range of its path, even if two ranges of the path have the same name. Names,
+ * definitions of strings and shapes, and quality are the result's. MP_ERR_IO, MP_ERR_MEMORY,
+ * MP_ERR_LIMIT. */
+enum mp_status nvtx_captured_build(struct nvtx_result *result, const struct nvtx_options *options,
+                                   const struct capture_range *range, struct mp_error *error);
+
 #endif
