@@ -234,7 +234,7 @@ $(foreach folder,$(CORE_FOLDERS) src/command,$(OBJ)/$(folder)/%.o): \
 # What prints a report of some pages, or looks at what others have read or summed up, need not be
 # fast, but small: analyses and exports take up to a tenth longer, and the command is a tenth
 # smaller. `table` and `trace` print millions of rows; deps and replay walk graphs of millions.
-SMALL_WORK := $(filter-out $(addprefix src/reports/,deps replay trace),$(wildcard src/reports/*)) \
+SMALL_WORK := $(filter-out $(addprefix src/reports/,deps dump replay trace),$(wildcard src/reports/*)) \
 	$(addprefix src/profile/,common names nvtx stacks) \
 	$(addprefix src/base/,metrics settings text) \
 	$(addprefix src/,cli export page run calibrate nvprof command)

@@ -56,9 +56,21 @@ const char *report_say(struct report_table *table, const char *format, ...)
     return text;
 }
 
+const char *report_copy(struct report_table *table, const char *text)
+{
+    size_t room = sizeof table->said - table->said_bytes;
+    size_t bytes = strlen(text) + 1;
+    char *copy = table->said + table->said_bytes;
+
+    if (bytes > room)
+        return report_say(table, "%s", text); /* as much as there is room for */
+    table->said_bytes += bytes;
+    return memcpy(copy, text, bytes);
+}
+
 struct report_cell report_ranked_cell(struct report_table *table, const char *text, double number)
 {
-    struct report_cell cell = report_text_cell(report_say(table, "%s", text));
+    struct report_cell cell = report_text_cell(report_copy(table, text));
 
     cell.real = number;
     return cell;

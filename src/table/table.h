@@ -183,6 +183,9 @@ struct report_cell report_ranked_cell(struct report_table *table, const char *te
 __attribute__((format(printf, 2, 3))) const char *report_say(struct report_table *table,
                                                              const char *format, ...);
 
+/* The same of a text as it is. */
+const char *report_copy(struct report_table *table, const char *text);
+
 /* Whether notes for people, titles and empty lines belong into this report. */
 bool report_has_titles(const struct report_out *out);
 

@@ -76,7 +76,7 @@ static struct report_cell value_cell(struct report_table *table, enum metric_uni
     sampled_text(text, unit, value);
     if (error > 0 && unit == METRIC_UNIT_PERCENT)
         snprintf(text + strlen(text), sizeof text - strlen(text), " ±%.1f", error);
-    struct report_cell cell = report_text_cell(report_say(table, "%s", text));
+    struct report_cell cell = report_text_cell(report_copy(table, text));
     cell.real = value;
     return cell;
 }

@@ -190,7 +190,7 @@ static struct report_cell step_cell(const void *at, struct report_table *table)
         snprintf(step, STEP_BYTES, "%s to %s", call,
                  latency->work ? mp_intern_get(&deps->names, latency->work, NULL)
                                : deps_kind_name(latency->kind));
-    return report_text_cell(report_say(table, "%s", step));
+    return report_text_cell(report_copy(table, step));
 }
 
 static const struct report_column latency_columns[] = {

@@ -61,7 +61,7 @@ static struct report_cell reference_cell(struct report_table *table, const struc
     const char *label = definitions_label(dump->definitions, kind, id, text, sizeof text);
 
     if (label && label >= text && label < text + sizeof text)
-        label = report_say(table, "%s", label);
+        label = report_copy(table, label);
     return label || id ? named_cell(table, label, id) : report_absent_cell();
 }
 

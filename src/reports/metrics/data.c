@@ -51,7 +51,7 @@ static struct report_cell note_cell(const void *row, struct report_table *table)
     char note[METRIC_NOTE_BYTES];
 
     metric_note(row, note, sizeof note);
-    return report_text_cell(*note ? report_say(table, "%s", note) : NULL);
+    return report_text_cell(*note ? report_copy(table, note) : NULL);
 }
 
 static const struct report_column metric_columns[] = {

@@ -57,7 +57,7 @@ static struct report_cell device_cell(const void *at, struct report_table *table
     const struct overlap_device *device = ((const struct device_line *)at)->device;
     char text[DEVICE_BYTES];
 
-    return report_text_cell(report_say(table, "%s", device_text(device, text)));
+    return report_text_cell(report_copy(table, device_text(device, text)));
 }
 
 static struct report_cell window_share(const struct report_table *table, uint64_t ns)
