@@ -378,7 +378,9 @@ cmp -s known one.mpt && [ "$(cd tmp && echo miniprof-*/*)" = "$(cd tmp && echo m
 verdict "the other one is left, and nothing else" $?
 rm -r tmp/miniprof-*
 mkdir "$PWD/tmp%p"
-TMPDIR=$PWD/tmp%p nvprof sh -c 'cp known "$(dirname "${MINIPROF_OUTPUT//%%/%}")/$$.mpt"'
+# bash, since sh may not know how to replace in a variable.
+TMPDIR=$PWD/tmp%p nvprof bash -c 'cp known "$(dirname "${MINIPROF_OUTPUT//%%/%}")/$$.mpt"'
+code 0
 TMPDIR=$PWD/nowhere nvprof true
 code 4
 stderr <<<"======== Error: no folder for temporary files: '$PWD/nowhere': No such file or directory"
