@@ -8,8 +8,8 @@
 
 /* ---- Mutexes ----
  *
- * Mutexes. One that is free is taken by libc's pthread_mutex_trylock, which differs in nothing but
- * that it answers EBUSY where pthread_mutex_lock waits, or finds that it would wait for itself.
+ * libc's pthread_mutex_trylock takes a mutex that is free. It does what pthread_mutex_lock does,
+ * but answers EBUSY where that waits, or finds that it would wait for itself.
  */
 
 static void begin(struct waiting *waiting, const pthread_mutex_t *mutex)

@@ -108,7 +108,7 @@ static inline const struct deps_wait *deps_wait_of(const struct deps *deps,
     return &deps->waits[wait->wait];
 }
 
-/* When what a call or wait waited for was there; 0: it waited for nothing. */
+/* The time at which a call or wait got what it waited for; 0: it waited for nothing. */
 static inline uint64_t deps_awaited_moment(const struct deps *deps,
                                            const struct deps_activity *call)
 {

@@ -36,7 +36,7 @@ struct layer_thread {
 struct layer_domain {
     uint64_t string;  /* 0: the default one */
     uint32_t started; /* start/end ranges that are open */
-    uint32_t sum;     /* exclusive or of the domain's open ranges: if there is one, its index */
+    uint32_t sum;     /* XOR of the indexes of open ranges: with one open, its index */
     uint32_t only;    /* the one that stands in `shared`, plus 1; 0: none does */
     bool wanted;
 };

@@ -306,7 +306,7 @@ export class Painter {
         this.paintSteps(top, height, this.theme.kernel, means);
     }
 
-    // Busy time from below, then idle time by cause: together they fill what the GPU was there for.
+    // Busy time from below, then idle time by cause: together they fill the time of the device.
     // Sums up to a column's end are those up to the begin of the next one.
     paintStack({ device, y, height }) {
         const layers = [this.theme.kernel, ...this.idle];
