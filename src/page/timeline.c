@@ -8,6 +8,7 @@
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "base/text/json.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/storage.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

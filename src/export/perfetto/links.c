@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/data/storage.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

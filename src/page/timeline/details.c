@@ -10,6 +10,7 @@
 #include "base/text/units.h"
 #include "page/timeline/timeline.h"
 #include "profile/reading.h"
+#include "reports/deps/lookup.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"

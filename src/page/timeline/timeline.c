@@ -8,6 +8,7 @@
 #include "base/data/storage.h"
 #include "page/timeline/timeline.h"
 #include "profile/profile.h"
+#include "reports/deps/lookup.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"

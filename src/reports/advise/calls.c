@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "reports/advise/build.h"
+#include "reports/deps/lookup.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"

@@ -6,6 +6,7 @@
 #include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/advise/build.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

@@ -8,6 +8,7 @@
 
 #include "profile/reading.h"
 #include "reports/deps/build.h"
+#include "reports/deps/lookup.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "reports/deps/build.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

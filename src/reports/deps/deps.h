@@ -434,7 +434,4 @@ uint32_t deps_bound_to(const struct deps *deps, uint32_t index);
 enum mp_status deps_slack(const struct deps *deps, const struct deps_windows *windows,
                           uint64_t *slack);
 
-/* The rest of what this folder shows to others. */
-#include "reports/deps/lookup.h"
-
 #endif

@@ -10,6 +10,7 @@
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "reports/deps/build.h"
+#include "reports/deps/lookup.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/data/algorithms.h"
+#include "reports/deps/lookup.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"

@@ -11,6 +11,7 @@
 
 #include "base/data/hash.h"
 #include "reports/deps/build.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

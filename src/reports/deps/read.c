@@ -6,6 +6,7 @@
 #include "profile/names/names.h"
 #include "profile/reading.h"
 #include "reports/deps/build.h"
+#include "reports/deps/lookup.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"

@@ -8,6 +8,7 @@
 
 #include "base/data/algorithms.h"
 #include "reports/deps/build.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

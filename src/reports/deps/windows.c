@@ -8,6 +8,7 @@
 #include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/deps/build.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

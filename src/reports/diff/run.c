@@ -12,6 +12,7 @@
 #include "profile/dense.h"
 #include "profile/names/shapes.h"
 #include "profile/reading.h"
+#include "reports/deps/lookup.h"
 #include "reports/diff/diff.h"
 
 #include "base/poison.h"

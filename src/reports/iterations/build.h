@@ -19,6 +19,7 @@
 
 #include "base/data/algorithms.h"
 #include "reports/deps/deps.h"
+#include "reports/deps/lookup.h"
 #include "reports/iterations/iterations.h"
 
 /* GPU work by the moment at which it was launched, load.c. Work is time of the device, ns: the sum

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/data/hash.h"
+#include "reports/deps/lookup.h"
 #include "reports/iterations/build.h"
 #include "trace/schema.h"
 

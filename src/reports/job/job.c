@@ -12,6 +12,7 @@
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "reports/deps/deps.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

@@ -9,6 +9,7 @@
 #include "base/data/algorithms.h"
 #include "base/data/storage.h"
 #include "reports/deps/deps.h"
+#include "reports/deps/lookup.h"
 #include "reports/job/job.h"
 
 #include "base/poison.h"

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/data/algorithms.h"
+#include "reports/deps/lookup.h"
 #include "reports/job/job.h"
 
 #include "base/poison.h"

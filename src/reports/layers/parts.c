@@ -6,6 +6,11 @@
 
 #include "base/poison.h"
 
+size_t layers_shown(const struct layers_report *report, size_t count)
+{
+    return report->top && report->top < count ? (size_t)report->top : count;
+}
+
 /* ---- Types, precisions, marks ---- */
 
 #define OF(member) MEMBER(struct layer_group, member)

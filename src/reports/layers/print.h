@@ -32,9 +32,6 @@ void print_layers_groups(const struct report_out *out, const struct layers_repor
 void print_layers_json(FILE *out, const struct layers_report *report);
 
 /* Rows that --top leaves of `count`. */
-static inline size_t layers_shown(const struct layers_report *report, size_t count)
-{
-    return report->top && report->top < count ? (size_t)report->top : count;
-}
+size_t layers_shown(const struct layers_report *report, size_t count);
 
 #endif

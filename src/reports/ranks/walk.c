@@ -8,6 +8,7 @@
 #include "base/data/storage.h"
 #include "profile/nvtx/open.h"
 #include "profile/reading.h"
+#include "reports/deps/lookup.h"
 #include "reports/ranks/inside.h"
 #include "trace/schema.h"
 

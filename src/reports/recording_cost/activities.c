@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "profile/common/statistics.h"
+#include "reports/deps/lookup.h"
 #include "reports/recording_cost/recording_cost.h"
 
 #include "base/poison.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/data/algorithms.h"
+#include "reports/deps/lookup.h"
 #include "reports/replay/solve.h"
 
 #include "base/poison.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/data/algorithms.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 

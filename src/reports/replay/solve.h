@@ -3,6 +3,7 @@
 #define MP_REPORTS_REPLAY_SOLVE_H
 
 #include "reports/deps/deps.h"
+#include "reports/deps/lookup.h"
 #include "reports/replay/replay.h"
 
 struct replay {

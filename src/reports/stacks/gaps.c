@@ -5,6 +5,7 @@
 
 #include "base/data/algorithms.h"
 #include "profile/stacks/where.h"
+#include "reports/deps/lookup.h"
 #include "reports/iterations/iterations.h"
 #include "reports/stacks/build.h"
 

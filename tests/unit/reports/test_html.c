@@ -14,6 +14,7 @@
 #include "base/data/storage.h"
 #include "page/page.h"
 #include "page/timeline.h"
+#include "reports/deps/lookup.h"
 #include "unit/deps/deps_fixture.h"
 
 #define MANY 1000000

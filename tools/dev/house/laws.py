@@ -36,6 +36,7 @@ ALLOWED["command"] = set(ALLOWED) - {"record", "preload"} | {"command"}
 LIBRARIES = ("base", "base/*", "trace", "profile", "profile/*", "record/*", "preload", "table",
              "cli", "reports/common", "export", "run", "page")
 SHOWN = {
+    "reports/deps": ("deps.h", "lookup.h", "print.h"),
     "reports/ranks": ("ranks.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),
     "reports/summary": ("summary.h", "print.h", "merge.h", "unified.h"),
