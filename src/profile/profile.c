@@ -42,25 +42,16 @@ static void take_chunk(struct profile *profile, const struct mp_chunk *chunk)
     }
 }
 
-static enum mp_status count_chunks(struct profile *profile, struct mp_cursor *cursor, bool check)
+static enum mp_status walk(void *context, struct mp_cursor *cursor)
 {
+    struct profile *profile = context;
     struct mp_chunk chunk;
     enum mp_status status;
 
     mp_cursor_rewind(cursor);
-    while ((status = mp_cursor_next_chunk(cursor, &chunk, check)) == MP_OK)
+    while ((status = mp_cursor_next_chunk(cursor, &chunk, profile->quality.checked)) == MP_OK)
         take_chunk(profile, &chunk);
     return status;
-}
-
-static enum mp_status walk(void *context, struct mp_cursor *cursor)
-{
-    return count_chunks(context, cursor, false);
-}
-
-static enum mp_status walk_and_check(void *context, struct mp_cursor *cursor)
-{
-    return count_chunks(context, cursor, true);
 }
 
 /* ---- Rows ---- */
@@ -105,11 +96,11 @@ static const struct reading_table tables[] = {
 enum mp_status profile_load(struct profile *profile, struct mp_trace *trace,
                             enum definitions_kept kept, struct mp_error *error)
 {
-    return profile_load_with(profile, trace, kept, &(struct profile_load){.with = NULL}, error);
+    return profile_load_with(profile, trace, kept, &(struct profile_options){.with = NULL}, error);
 }
 
 enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace,
-                                 enum definitions_kept kept, const struct profile_load *load,
+                                 enum definitions_kept kept, const struct profile_options *options,
                                  struct mp_error *error)
 {
     struct quality pass = {.only = 0}; /* what the pass could not read; the walk only counts */
@@ -124,8 +115,8 @@ enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace
         .ranges = &profile->ranges,
         .quality = &profile->quality,
         .joined = &pass,
-        .then = load->check ? walk_and_check : walk,
-        .with = load->with,
+        .then = walk,
+        .with = options->with,
     };
 
     *profile = (struct profile){.trace = trace, .bytes = mp_trace_bytes(trace)};
@@ -133,8 +124,8 @@ enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace
     shapes_init(&profile->shapes, trace);
     ranges_init(&profile->ranges, trace);
     quality_init(&profile->quality, trace);
+    profile->quality.checked = options->check;
     enum mp_status status = reading_run(&reading, error);
-    profile->quality.checked = load->check;
     quality_join(&profile->quality, &pass.damage);
     if (status)
         profile_free(profile);

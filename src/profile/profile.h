@@ -63,14 +63,14 @@ struct profile {
 enum mp_status profile_load(struct profile *profile, struct mp_trace *trace,
                             enum definitions_kept kept, struct mp_error *error);
 
-struct profile_load {
+struct profile_options {
     bool check; /* the checksum of every chunk: counts and quality are then of the intact ones */
     const struct reading *with; /* its tables are read in the same pass, when the definitions that
                                    their rows use are known; NULL: none */
 };
 
 enum mp_status profile_load_with(struct profile *profile, struct mp_trace *trace,
-                                 enum definitions_kept kept, const struct profile_load *load,
+                                 enum definitions_kept kept, const struct profile_options *options,
                                  struct mp_error *error);
 
 void profile_free(struct profile *profile);

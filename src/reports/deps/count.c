@@ -320,7 +320,7 @@ enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
     if (!deps->profile)
         return MP_ERR_MEMORY;
     MP_TRY(profile_load_with(deps->profile, trace, DEFINITIONS_ALL,
-                             &(struct profile_load){builder->check, &reading}, error));
+                             &(struct profile_options){builder->check, &reading}, error));
     deps->quality = deps->profile->quality;
     MP_TRY(renumber(builder));
     return lay_out(builder);

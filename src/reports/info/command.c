@@ -42,7 +42,7 @@ static enum mp_status report_info(void *context, struct mp_trace *trace, bool *w
     struct profile profile;
 
     MP_TRY(profile_load_with(&profile, trace, DEFINITIONS_USUAL,
-                             &(struct profile_load){.check = true}, error));
+                             &(struct profile_options){.check = true}, error));
     enum mp_status status = print_info(out, &profile, error);
     *whole = quality_is_whole(&profile.quality);
     profile_free(&profile);
