@@ -236,15 +236,16 @@ enum mp_status html_print_kernels(FILE *out, struct html_material *material, str
     const struct report_out report = json_out(out);
     const struct kernels_options options = {.range = material->range, .style = material->style};
     const struct counters_options sampled = {.range = material->range, .style = material->style};
+    const bool any = profile_has_rows(material->deps.profile, MP_TABLE_sample);
     struct counters_result counters;
     struct kernels kernels;
     enum mp_status status = MP_OK;
-    bool any;
 
     MP_TRY(kernels_build(material->deps.profile, &options, &kernels, error));
     if (kernels.row_count) {
         kernels.row_count = html_at_most(material, "kernels", HTML_MAX_KERNELS, kernels.row_count);
-        status = counters_build_any(material->trace, &sampled, &counters, &any, error);
+        if (any)
+            status = counters_build(material->trace, &sampled, &counters, error);
         kernels.counters = !status && any ? &counters : NULL;
         if (!status)
             print_kernels(&report, material->trace, &kernels, &options);

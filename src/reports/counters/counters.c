@@ -8,7 +8,6 @@
 
 #include "base/data/algorithms.h"
 #include "base/text/strings.h"
-#include "profile/reading.h"
 #include "reports/counters/pass.h"
 #include "reports/deps/deps.h"
 #include "reports/layers/layers.h"
@@ -198,14 +197,6 @@ enum mp_status counters_build(struct mp_trace *trace, const struct counters_opti
     if (status)
         counters_result_free(result);
     return status;
-}
-
-enum mp_status counters_build_any(struct mp_trace *trace, const struct counters_options *options,
-                                  struct counters_result *result, bool *any, struct mp_error *error)
-{
-    *result = (struct counters_result){.counters = NULL};
-    MP_TRY(reading_has_rows(trace, MP_TABLE_sample, any, error));
-    return *any ? counters_build(trace, options, result, error) : MP_OK;
 }
 
 /* ---- At a glance: kernels, or layers with the layers in them ---- */

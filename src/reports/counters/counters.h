@@ -137,12 +137,6 @@ enum mp_status counters_build(struct mp_trace *trace, const struct counters_opti
 
 void counters_result_free(struct counters_result *result);
 
-/* Builds the result if the trace has samples; *any says whether. Without any, the result is empty.
- */
-enum mp_status counters_build_any(struct mp_trace *trace, const struct counters_options *options,
-                                  struct counters_result *result, bool *any,
-                                  struct mp_error *error);
-
 /* The cell of a group and a counter of its device. */
 struct counters_cell *counters_cell(const struct counters_result *result,
                                     const struct counters_group *group,

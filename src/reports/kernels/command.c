@@ -62,14 +62,12 @@ static enum mp_status report_kernels(void *context, struct mp_trace *trace, bool
     struct counters_result counters;
     struct kernels kernels;
     struct profile profile;
-    bool any = false;
 
     MP_TRY(profile_load(&profile, trace, DEFINITIONS_ALL, error));
     enum mp_status status = kernels_build(&profile, &options, &kernels, error);
-    if (!status && profile_has_rows(&profile, MP_TABLE_sample)) {
+    const bool any = profile_has_rows(&profile, MP_TABLE_sample);
+    if (!status && any)
         status = counters_build(trace, &sampled, &counters, error);
-        any = !status;
-    }
     if (status == MP_OK) {
         kernels.counters = any ? &counters : NULL;
         print_kernels(&values->report.out, trace, &kernels, &options);
