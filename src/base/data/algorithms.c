@@ -17,6 +17,11 @@ int mp_compare_real(const void *a, const void *b)
     return MP_ORDER(*(const double *)a, *(const double *)b);
 }
 
+/* ---- Sorting numbers ----
+ *
+ * Quicksort with a pivot of three, which needs no memory and calls nothing to compare.
+ */
+
 #define FEW_VALUES 16
 
 static void swap(uint64_t *a, uint64_t *b)
@@ -58,7 +63,8 @@ static size_t partition(uint64_t *values, size_t count)
     }
 }
 
-/* Quicksort that goes on in the larger part; qsort takes what it cuts badly. */
+/* Recurses into the smaller part, so it is at most log2(count) calls deep. qsort takes what is cut
+ * badly. */
 void mp_sort_u64(uint64_t *values, size_t count)
 {
     for (unsigned left = 128; count > FEW_VALUES && left; left--) {
@@ -79,7 +85,7 @@ void mp_sort_u64(uint64_t *values, size_t count)
         sort_few(values, count);
 }
 
-/* ---- Sorting ----
+/* ---- Sorting indexes ----
  *
  * A stable merge sort of indexes that finds ordered runs first. Records come in long ordered
  * stretches, for which it is nearly linear.

@@ -43,7 +43,8 @@ static inline uint64_t mp_max(uint64_t a, uint64_t b)
 int mp_compare_u64(const void *a, const void *b);
 int mp_compare_real(const void *a, const void *b);
 
-/* Sorts numbers in place: what qsort with mp_compare_u64 does in three times the time. */
+/* Sorts numbers in place. qsort with mp_compare_u64 takes 1.4 to 1.8 times as long (150,000
+ * numbers, x86-64). */
 void mp_sort_u64(uint64_t *values, size_t count);
 
 /* Whether item `a` must stand before item `b`; equal items keep their order. */
