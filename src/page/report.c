@@ -60,6 +60,7 @@ static enum mp_status load(struct html_material *material, uint64_t events, stru
 
     MP_TRY(deps_load(material->trace, &graph, &material->deps, error));
     material->deps.quality.only = material->range;
+    MP_TRY(recording_cost_lay(&material->deps, material->trace));
     MP_TRY(deps_windows_ranges(&material->deps, material->range, &material->windows, error));
     MP_TRY(html_iterations_find(material, error));
     lines.range =

@@ -13,6 +13,7 @@
 #include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/deps/lookup.h"
+#include "reports/recording_cost/recording_cost.h"
 
 #include "base/poison.h"
 
@@ -86,6 +87,7 @@ static enum mp_status analyse(struct export_rows *rows, struct mp_error *error)
     if (quality_gap(&analyses->deps.quality))
         return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s",
                             quality_gap(&analyses->deps.quality)->why);
+    MP_TRY(say_memory(recording_cost_lay(&analyses->deps, rows->trace), error));
     MP_TRY(iterations_find(&analyses->deps, rows->trace, &how, &analyses->iterations, error));
     MP_TRY(say_memory(find_paths(analyses), error));
     return say_memory(note_latest(rows), error);

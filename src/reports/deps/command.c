@@ -12,6 +12,7 @@
 #include "reports/deps/deps.h"
 #include "reports/deps/print.h"
 #include "reports/ranks/load.h"
+#include "reports/recording_cost/recording_cost.h"
 #include "reports/replay/replay.h"
 #include "reports/stacks/stacks.h"
 
@@ -281,6 +282,7 @@ static enum mp_status load(struct work *work, struct mp_error *error)
     work->deps = &work->own;
     MP_TRY(deps_load(work->trace, &options, work->deps, error));
     work->deps->quality.only = work->values->report.range;
+    MP_TRY(mp_error_from(error, recording_cost_lay(work->deps, work->trace), "cannot analyse it"));
     MP_TRY(choose_windows(work, error));
     work->report = (struct deps_report){.trace = work->trace,
                                         .deps = work->deps,

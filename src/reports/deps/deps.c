@@ -95,12 +95,29 @@ void deps_free(struct deps *deps)
     if (deps->fronts)
         free(deps->fronts->items);
     free(deps->fronts);
+    deps_less_free(&deps->recording);
     free(deps->recorded);
     free(deps->ranks);
     if (deps->profile)
         profile_free(deps->profile);
     free(deps->profile);
     *deps = (struct deps){.count = 0};
+}
+
+enum mp_status deps_less_new(size_t count, struct deps_less *less)
+{
+    *less = (struct deps_less){.before = calloc(count + 1, sizeof *less->before),
+                               .within = calloc(count + 1, sizeof *less->within),
+                               .own = calloc(count + 1, sizeof *less->own)};
+    return less->before && less->within && less->own ? MP_OK : MP_ERR_MEMORY;
+}
+
+void deps_less_free(struct deps_less *less)
+{
+    free(less->before);
+    free(less->within);
+    free(less->own);
+    *less = (struct deps_less){.before = NULL};
 }
 
 const char *deps_name(const struct deps *deps, const struct deps_activity *activity)

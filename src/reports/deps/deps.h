@@ -260,6 +260,16 @@ struct deps_counts {
 
 struct deps_fronts; /* fronts.h */
 
+/* How much shorter something is, ns, by activity: what recording costs there, or what else a replay
+ * takes away. Of a piece `before` is host code before it, and `within` its own time or, if it
+ * waits, its return. Of work `before` is the lag of its launch, `within` the lag of its
+ * predecessors, and `own` its time. Nothing gets shorter than 0. */
+struct deps_less {
+    uint32_t *before; /* all owned; NULL: not known */
+    uint32_t *within;
+    uint32_t *own; /* of pieces unused */
+};
+
 struct deps {
     enum names_style style; /* of names of kernels */
     struct deps_activity *activities;
@@ -280,6 +290,8 @@ struct deps {
     size_t launch_class_capacity;
     struct deps_latency latencies[DEPS_CLASSES]; /* by deps_class, of all other rules */
     struct deps_fronts *fronts;                  /* NULL unless asked for */
+    struct deps_less recording; /* what recording costs (recording_cost.h); `before` is NULL where
+                                   that is not known */
     uint64_t *recorded; /* by activity: its begin before deps_retime; NULL: as it is; owned */
     uint32_t *ranks;    /* of a job, by process: their ranks; NULL: one process; owned. Names begin
                            with "rank1:" then */
@@ -305,6 +317,10 @@ enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *opti
                          struct deps *deps, struct mp_error *error);
 
 void deps_free(struct deps *deps);
+
+/* Nothing for each of `count` activities. MP_ERR_MEMORY; deps_less_free in any case. */
+enum mp_status deps_less_new(size_t count, struct deps_less *less);
+void deps_less_free(struct deps_less *less);
 
 /* Name of an activity; owned by `deps`. */
 const char *deps_name(const struct deps *deps, const struct deps_activity *activity);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/data/algorithms.h"
+#include "reports/recording_cost/recording_cost.h"
 
 #include "base/poison.h"
 
@@ -288,7 +289,9 @@ static enum mp_status read_graph(struct building *building, int side, const char
                                    .median = building->diff->by_runs};
 
     MP_TRY(deps_load(trace, &options, &deps, building->error));
-    enum mp_status status = find_and_take(building, side, path, &reading, marks);
+    enum mp_status status = recording_cost_lay(&deps, trace);
+    if (!status)
+        status = find_and_take(building, side, path, &reading, marks);
     deps_free(&deps);
     return status;
 }

@@ -216,3 +216,92 @@ enum mp_status recording_cost_by_activity(const struct deps *deps, const struct 
     free(nodes);
     return MP_OK;
 }
+
+/* ---- Which costs ---- */
+
+static const char *name_of_gpu(const struct deps *deps)
+{
+    return deps->thread_count == deps->lane_count
+               ? NULL
+               : definitions_device(&deps->profile->definitions,
+                                    deps->lanes[deps->thread_count].device);
+}
+
+const char *recording_cost_why_not(const struct deps *deps, const struct mp_trace *trace)
+{
+    if (!mp_trace_property(trace, "cupti_version"))
+        return "the trace does not say which CUPTI recorded it";
+    if (deps->quality.profiled)
+        return "kernels were run again for metrics";
+    if (quality_gap(&deps->quality))
+        return quality_gap(&deps->quality)->why;
+    if (deps->no_calls)
+        return "the trace has no API calls";
+    if (deps->host_count == deps->count)
+        return "there is no GPU work";
+    return NULL;
+}
+
+enum recording_cost_source recording_cost_model_source(const struct deps *deps,
+                                                       const struct mp_trace *trace)
+{
+    static const enum recording_cost_source sources[] = {
+        [COSTS_BUILT_IN] = RECORDING_COST_BUILT_IN,
+        [COSTS_CALIBRATED_HERE] = RECORDING_COST_CALIBRATED_HERE,
+        [COSTS_CALIBRATED_THERE] = RECORDING_COST_CALIBRATED_THERE,
+    };
+    struct costs costs;
+
+    return sources[costs_of_trace(trace, name_of_gpu(deps), &costs)];
+}
+
+/* Those of the trace, for its host. */
+static enum mp_status choose_costs(const struct deps *deps, const struct mp_trace *trace,
+                                   struct costs *costs)
+{
+    return costs_of_trace(trace, name_of_gpu(deps), costs) == COSTS_BUILT_IN
+               ? recording_cost_scale_host(deps, costs)
+               : MP_OK;
+}
+
+enum mp_status recording_cost_lay(struct deps *deps, const struct mp_trace *trace)
+{
+    struct costs costs;
+
+    if (recording_cost_why_not(deps, trace))
+        return MP_OK;
+    MP_TRY(choose_costs(deps, trace, &costs));
+    MP_TRY(deps_less_new(deps->count, &deps->recording));
+    return recording_cost_by_activity(deps, &costs, &deps->recording);
+}
+
+/* ---- The run without them ---- */
+
+static enum mp_status replay(const struct deps *deps, struct deps_windows *windows)
+{
+    struct deps_replayer replayer;
+    enum mp_status status = deps_replayer_init(&replayer, deps);
+
+    replayer.less = &deps->recording;
+    if (!status)
+        status = deps_replayer_run(&replayer, NULL);
+    if (!status)
+        deps_replayer_windows(&replayer, windows, windows->items);
+    deps_replayer_free(&replayer);
+    return status;
+}
+
+enum mp_status recording_cost_headline(const struct deps *deps,
+                                       const struct iterations_study *study, uint64_t *headline)
+{
+    struct deps_windows windows = {.items = NULL};
+    enum mp_status status = iterations_windows(deps, &study->iterations, &windows);
+
+    if (!status)
+        status = replay(deps, &windows);
+    if (!status)
+        status = iterations_usual(deps, &study->iterations, windows.items,
+                                  study->summary.headline.queued, headline);
+    deps_windows_free(&windows);
+    return status;
+}

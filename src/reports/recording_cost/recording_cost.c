@@ -21,83 +21,6 @@ const char *recording_cost_source_key(enum recording_cost_source source)
     return keys[source];
 }
 
-/* ---- Which costs ---- */
-
-static const char *name_of_gpu(const struct deps *deps)
-{
-    return deps->thread_count == deps->lane_count
-               ? NULL
-               : definitions_device(&deps->profile->definitions,
-                                    deps->lanes[deps->thread_count].device);
-}
-
-static const char *find_why_not(const struct deps *deps, const struct mp_trace *trace)
-{
-    if (!mp_trace_property(trace, "cupti_version"))
-        return "the trace does not say which CUPTI recorded it";
-    if (deps->quality.profiled)
-        return "kernels were run again for metrics";
-    if (quality_gap(&deps->quality))
-        return quality_gap(&deps->quality)->why;
-    if (deps->no_calls)
-        return "the trace has no API calls";
-    if (deps->host_count == deps->count)
-        return "there is no GPU work";
-    return NULL;
-}
-
-static enum mp_status choose_costs(const struct deps *deps, struct mp_trace *trace,
-                                   struct costs *costs, enum recording_cost_source *source)
-{
-    static const enum recording_cost_source sources[] = {
-        [COSTS_BUILT_IN] = RECORDING_COST_BUILT_IN,
-        [COSTS_CALIBRATED_HERE] = RECORDING_COST_CALIBRATED_HERE,
-        [COSTS_CALIBRATED_THERE] = RECORDING_COST_CALIBRATED_THERE,
-    };
-
-    *source = sources[costs_of_trace(trace, name_of_gpu(deps), costs)];
-    return *source == RECORDING_COST_BUILT_IN ? recording_cost_scale_host(deps, costs) : MP_OK;
-}
-
-/* ---- The run without them ---- */
-
-static enum mp_status replay(const struct deps *deps, const struct deps_less *less,
-                             struct deps_windows *windows)
-{
-    struct deps_replayer replayer;
-    enum mp_status status = deps_replayer_init(&replayer, deps);
-
-    replayer.less = less;
-    if (!status)
-        status = deps_replayer_run(&replayer, NULL);
-    if (!status)
-        deps_replayer_windows(&replayer, windows, windows->items);
-    deps_replayer_free(&replayer);
-    return status;
-}
-
-/* The headline of the iterations in the run without the costs. */
-static enum mp_status solve_without(const struct deps *deps, const struct costs *costs,
-                                    const struct iterations_study *study, uint64_t *headline)
-{
-    struct deps_windows windows = {.items = NULL};
-    struct deps_less less;
-    enum mp_status status = deps_less_new(deps->count, &less);
-
-    if (!status)
-        status = iterations_windows(deps, &study->iterations, &windows);
-    if (!status)
-        status = recording_cost_by_activity(deps, costs, &less);
-    if (!status)
-        status = replay(deps, &less, &windows);
-    if (!status)
-        status = iterations_usual(deps, &study->iterations, windows.items,
-                                  study->summary.headline.queued, headline);
-    deps_less_free(&less);
-    deps_windows_free(&windows);
-    return status;
-}
-
 /* To two digits: more are not known. */
 static uint64_t round_to_two(uint64_t ns)
 {
@@ -106,14 +29,13 @@ static uint64_t round_to_two(uint64_t ns)
     return (uint64_t)(round((double)ns / unit) * unit);
 }
 
-static enum mp_status estimate(const struct deps *deps, struct mp_trace *trace,
+static enum mp_status estimate(const struct deps *deps, const struct mp_trace *trace,
                                const struct iterations_study *study, struct recording_cost *result)
 {
-    struct costs costs;
     uint64_t without;
 
-    MP_TRY(choose_costs(deps, trace, &costs, &result->source));
-    MP_TRY(solve_without(deps, &costs, study, &without));
+    MP_TRY(recording_cost_headline(deps, study, &without));
+    result->source = recording_cost_model_source(deps, trace);
     result->of = study->summary.headline.p50;
     result->cost = without < result->of ? round_to_two(result->of - without) : 0;
     return MP_OK;
@@ -147,7 +69,7 @@ enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *tra
         *result = recording_cost_measured(baseline);
         return MP_OK;
     }
-    result->why_not = find_why_not(deps, trace);
+    result->why_not = recording_cost_why_not(deps, trace);
     if (!result->why_not && study->summary.headline.split != ITERATIONS_ALIKE)
         result->why_not = "iterations take different times, by capture range or mode";
     return result->why_not ? MP_OK : estimate(deps, trace, study, result);
@@ -165,6 +87,8 @@ enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study
     MP_TRY(deps_load(trace, &graph, &trace_study->deps, error));
     trace_study->deps.quality.only = trace_study->deps.profile->quality.only =
         options->iterations.range;
+    MP_TRY(mp_error_from(error, recording_cost_lay(&trace_study->deps, trace),
+                         "cannot estimate what recording costs"));
     MP_TRY(baseline_build(trace_study->deps.profile, &trace_study->baseline, error));
     MP_TRY(iterations_study(&trace_study->deps, trace, &options->iterations, &trace_study->study,
                             error));

@@ -2,9 +2,9 @@
  * other number follows from it: all times of all reports are as recorded (docs/recording-cost.md).
  *
  *     baseline.c         steps with and without recording
- *     activities.c       what recording costs at each activity of the event graph
- *     recording_cost.c   the run without these costs, solved as a what-if, and how much shorter it
- * is
+ *     activities.c       what recording costs at each activity of the event graph, and the run
+ *                        without these costs, solved as a what-if
+ *     recording_cost.c   how much shorter that is
  */
 #ifndef MP_REPORTS_RECORDING_COST_RECORDING_COST_H
 #define MP_REPORTS_RECORDING_COST_RECORDING_COST_H
@@ -43,8 +43,16 @@ struct recording_cost {
     const char *name;   /* of the steps: the baseline's */
 };
 
-/* The cost of an iteration of `study`. Needs deps_options.fronts. O(activities), and 28 bytes an
- * activity meanwhile. MP_ERR_MEMORY. */
+/* Why a trace cannot tell what recording costs at each activity; NULL: it can. Static. */
+const char *recording_cost_why_not(const struct deps *deps, const struct mp_trace *trace);
+
+/* Notes in deps->recording what recording costs at each activity, where that is known: the path,
+ * idle gaps, what-if and advice take it from there. O(activities), and 12 bytes an activity from
+ * then on. Comes after deps->quality.only is set. MP_ERR_MEMORY. */
+enum mp_status recording_cost_lay(struct deps *deps, const struct mp_trace *trace);
+
+/* The cost of an iteration of `study`. Needs deps_options.fronts, and recording_cost_lay.
+ * O(activities), and 16 bytes an activity meanwhile. MP_ERR_MEMORY. */
 enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *trace,
                                    const struct iterations_study *study,
                                    const struct baseline *baseline, struct recording_cost *result);
@@ -76,6 +84,14 @@ enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study
 void trace_study_free(struct trace_study *trace_study);
 
 /* ---- Between the files ---- */
+
+/* The headline of the iterations in the run without deps->recording, by replay. MP_ERR_MEMORY. */
+enum mp_status recording_cost_headline(const struct deps *deps,
+                                       const struct iterations_study *study, uint64_t *headline);
+
+/* Whose costs deps->recording are. */
+enum recording_cost_source recording_cost_model_source(const struct deps *deps,
+                                                       const struct mp_trace *trace);
 
 /* What each activity cost, into `less`, whose arrays have deps->count items. MP_ERR_MEMORY. */
 enum mp_status recording_cost_by_activity(const struct deps *deps, const struct costs *costs,

@@ -37,22 +37,6 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
 
 /* ---- Again and again ---- */
 
-enum mp_status deps_less_new(size_t count, struct deps_less *less)
-{
-    *less = (struct deps_less){.before = calloc(count + 1, sizeof *less->before),
-                               .within = calloc(count + 1, sizeof *less->within),
-                               .own = calloc(count + 1, sizeof *less->own)};
-    return less->before && less->within && less->own ? MP_OK : MP_ERR_MEMORY;
-}
-
-void deps_less_free(struct deps_less *less)
-{
-    free(less->before);
-    free(less->within);
-    free(less->own);
-    *less = (struct deps_less){.before = NULL};
-}
-
 enum mp_status deps_replayer_init(struct deps_replayer *replayer, const struct deps *deps)
 {
     struct deps_order order;

@@ -71,20 +71,6 @@ struct deps_edits {
     const void *context;
 };
 
-/* How much shorter something is in every run, ns, by activity. Of a piece `before` is host code
- * before it, and `within` its own time or, if it waits, its return. Of work `before` is the lag of
- * its launch, `within` the lag of its predecessors, and `own` its time. Nothing gets shorter than
- * 0. */
-struct deps_less {
-    uint32_t *before; /* all owned */
-    uint32_t *within;
-    uint32_t *own; /* of pieces unused */
-};
-
-/* Nothing for each of `count` activities. MP_ERR_MEMORY; deps_less_free in any case. */
-enum mp_status deps_less_new(size_t count, struct deps_less *less);
-void deps_less_free(struct deps_less *less);
-
 /* A graph that is replayed many times. Memory: 4 and 8 bytes for each activity, each piece of a
  * call and each front. */
 struct deps_replayer {
@@ -93,7 +79,7 @@ struct deps_replayer {
     uint32_t point_count;
     uint64_t *moments; /* by point: the new run; owned */
     const struct deps_edits *edits;
-    const struct deps_less *less; /* set by the caller; NULL: none */
+    const struct deps_less *less; /* what is gone in every run; set by the caller; NULL: nothing */
 };
 
 /* Needs deps_options.fronts. MP_ERR_MEMORY; deps_replayer_free in any case. */
