@@ -26,11 +26,24 @@ GREATEST_TRACE = 300 * 1000    # bytes of a trace that is kept
 SKIPPED = 77
 
 
+def strangers_fields(fields):
+    """Those of a line `TRUTH kernels= iters= p50_us= ... note=`, in the zoo's words. A count below
+    0 is not meant."""
+    known = {"pid": fields["pid"], "count": fields["iters"], "p50_us": fields["p50_us"],
+             "unit": "iteration", "clock": "latency", "name": "-"}
+    if int(fields["kernels"]) >= 0:
+        known["kernels"] = fields["kernels"]
+    return known
+
+
 class Truth:
-    """A line `truth KEY=VALUE...`."""
+    """A line `truth KEY=VALUE...`, or one of strangers: `TRUTH KEY=VALUE... note=WORDS`."""
 
     def __init__(self, line):
-        fields = dict(word.split("=", 1) for word in line.split()[1:])
+        words = line.split(" note=")[0].split()
+        fields = dict(word.split("=", 1) for word in words[1:])
+        if words[0] == "TRUTH":
+            fields = strangers_fields(fields)
         self.line = line.strip()
         self.pid, self.count = int(fields["pid"]), int(fields["count"])
         self.unit, self.clock, self.name = fields["unit"], fields["clock"], fields["name"]
@@ -48,7 +61,11 @@ class Truth:
     def read(cls, path):
         """The truths in what a program said."""
         with open(path, encoding="utf-8", errors="replace") as file:
-            return [cls(line) for line in file if line.startswith("truth ")]
+            return [cls(line) for line in file if cls.is_one(line)]
+
+    @staticmethod
+    def is_one(line):
+        return line.startswith(("truth ", "TRUTH ")) and "skipped=1" not in line.split()
 
 
 class Said:
