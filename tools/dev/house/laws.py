@@ -50,7 +50,8 @@ RECORD = ("core", "nvtx", "stacks", "waits", "cupti", "graphs", "counters", "nam
 
 # CUDA's and CUPTI's headers appear only where a driver is spoken to.
 CUDA_FOLDERS = ("src/record/", "samples/", "tests/simgpu/", "tests/gpu/", "tests/zoo/",
-                "tests/e2e/", "tests/oracle/", "tests/unit/record/", "tests/bench/bench_record_")
+                "tests/strangers/", "tests/e2e/", "tests/oracle/", "tests/unit/record/",
+                "tests/bench/bench_record_")
 
 # What libminiprof.so shows to the process: what the driver, NVTX and NCCL look for, nothing else.
 ENTRY_POINTS = ("InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2",
