@@ -148,7 +148,7 @@ include tools/packages/packages.mk
 -include tests/tests.mk
 
 .PHONY: all programs man demo quick changed check check-rest check-all bench gpu-check \
-	gpu-zoo bench-compare bench-gpu bench-growth bench-nodes bench-close fuzz lint install \
+	gpu-zoo gpu-pairs bench-compare bench-gpu bench-growth bench-nodes bench-close fuzz lint install \
 	uninstall clean help deps deb dist deb-files dist-files wheel compdb hooks FORCE
 
 all: programs man ## build everything (the default)

@@ -24,6 +24,7 @@
 #   html/run.sh           pages of `miniprof html` in headless Chromium: html/test_*.mjs
 #   zoo/check_traces.sh   iterations in the traces of tests/data/zoo against their programs' own
 #                         count; zoo/run.sh records them: make gpu-zoo
+#   strangers/*           programs of kinds that the zoo lacks, for gpu/pairs.sh
 #   readers/test_*.py     readers that share no code with src/
 #   sweeps/*.py           every allocation fails once, every system call is denied once, signals
 #                         come at random moments; sweep.py is what they share
@@ -40,7 +41,7 @@
 #   fuzz/fuzz_*.c         libFuzzer targets, which fuzz/run runs; fuzz/corpus: inputs that are kept
 #   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu; growth.sh:
 #                         make bench-growth; node_level.sh: make bench-nodes; close_time.sh:
-#                         make bench-close
+#                         make bench-close; pairs.sh: make gpu-pairs
 # tests/run.sh counts. All suites of a target share one pool of processes, so that none waits for
 # the last test of another.
 
@@ -449,10 +450,13 @@ gpu-check: export RUNNING_ROUNDS ?= 5
 gpu-check: export RUNNING_SOAK ?= 60
 gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
 	$(RUN) gpu $(filter-out tests/gpu/bench% %/close_time.sh %/growth.sh %/lib.sh \
-		%/node_level.sh,$(sort $(wildcard tests/gpu/*.sh)))
+		%/node_level.sh %/pairs.sh,$(sort $(wildcard tests/gpu/*.sh)))
 
 gpu-zoo: programs ## what miniprof says of programs of many kinds, and what is true (tests/zoo)
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/zoo/run.sh
+
+gpu-pairs: programs ## what recording costs, and what miniprof says of it (tests/gpu/pairs.sh)
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/pairs.sh
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
 ifndef HAVE_CUDA
