@@ -3,6 +3,7 @@
  */
 #include "common.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -104,6 +105,22 @@ double seconds_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+uint64_t clock_now(void)
+{
+    static uint64_t (*simgpu_clock)(void);
+    static bool looked;
+    struct timespec now;
+
+    if (!looked) {
+        *(void **)&simgpu_clock = dlsym(RTLD_DEFAULT, "simgpu_clock_ns");
+        looked = true;
+    }
+    if (simgpu_clock)
+        return simgpu_clock();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 uint32_t mix(uint32_t x)

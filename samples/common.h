@@ -32,6 +32,10 @@ void parse_options(int argc, char **argv, const struct option_row *rows);
 
 /* Seconds of CLOCK_MONOTONIC. */
 double seconds_now(void);
+/* Nanoseconds of the clock that is right: the software GPU's, where that is the driver, otherwise
+ * CLOCK_MONOTONIC. For the first thread.
+ */
+uint64_t clock_now(void);
 /* A counter in, well mixed bits out. */
 uint32_t mix(uint32_t x);
 

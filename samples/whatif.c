@@ -26,7 +26,6 @@
 #include "common.h"
 
 #include <cudaProfiler.h>
-#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,19 +130,6 @@ static struct settings {
     int which, alpha, beta, iterations, warmup, copy_kib, host_ns, overhead;
 } settings = {
     .alpha = -1, .beta = -1, .iterations = 200, .warmup = 20, .copy_kib = 16384, .host_ns = 5000};
-
-/* Nanoseconds of the clock that is right: the software GPU's, where that is the driver. */
-static uint64_t clock_now(void)
-{
-    static uint64_t (*simgpu_clock)(void);
-    static bool looked;
-
-    if (!looked) {
-        *(void **)&simgpu_clock = dlsym(RTLD_DEFAULT, "simgpu_clock_ns");
-        looked = true;
-    }
-    return simgpu_clock ? simgpu_clock() : (uint64_t)(seconds_now() * 1e9);
-}
 
 /* ---- work of an iteration -------------------------------------------------------------------- */
 
