@@ -41,7 +41,8 @@
 #   fuzz/fuzz_*.c         libFuzzer targets, which fuzz/run runs; fuzz/corpus: inputs that are kept
 #   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu; growth.sh:
 #                         make bench-growth; node_level.sh: make bench-nodes; close_time.sh:
-#                         make bench-close; pairs.sh: make gpu-pairs
+#                         make bench-close; pairs.sh: make gpu-pairs; bare_cost.sh: make
+#                         gpu-bare-cost
 # tests/run.sh counts. All suites of a target share one pool of processes, so that none waits for
 # the last test of another.
 
@@ -166,7 +167,7 @@ endif
 
 # Programs that run for a while or are killed, and CUPTI by itself: the driver API alone, so the
 # software GPU runs them too.
-GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress counters)
+GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress counters bare_calls)
 ifdef HAVE_CUDA
 ALL_TARGETS += $(GPU_PROGRAMS) $(addprefix $(BUILD)/gpu/,libbare_cupti.so node_level)
 endif
@@ -450,13 +451,16 @@ gpu-check: export RUNNING_ROUNDS ?= 5
 gpu-check: export RUNNING_SOAK ?= 60
 gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
 	$(RUN) gpu $(filter-out tests/gpu/bench% %/close_time.sh %/growth.sh %/lib.sh \
-		%/node_level.sh %/pairs.sh,$(sort $(wildcard tests/gpu/*.sh)))
+		%/node_level.sh %/pairs.sh %/bare_cost.sh,$(sort $(wildcard tests/gpu/*.sh)))
 
 gpu-zoo: programs ## what miniprof says of programs of many kinds, and what is true (tests/zoo)
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/zoo/run.sh
 
 gpu-pairs: programs ## what recording costs, and what miniprof says of it (tests/gpu/pairs.sh)
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/pairs.sh
+
+gpu-bare-cost: programs ## what the bare runs of run --pairs cost (tests/gpu/bare_cost.sh)
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/bare_cost.sh
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
 ifndef HAVE_CUDA

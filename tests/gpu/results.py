@@ -2,6 +2,8 @@
 """The numbers that the scripts of this folder measure, and tables of them.
 
     results.py FILE GROUP...        a table for each kind of thing measured: sides by phases
+    results.py FILE --less SIDE GROUP PHASE     kinds by sides: how much more than SIDE's number of
+                                the same round
     results.py FILE --over SIDE GROUP PHASE     kinds by sides: how many times SIDE's number of the
                                 same round
 
@@ -30,6 +32,8 @@ SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("ranks", None): (1, 3, 
 
 
 MANY = 9  # numbers of which the quartiles are shown, rather than the least and greatest
+QUARTILES = ("bare",)  # groups in which they are shown of FEW numbers, too
+FEW = 4
 
 
 def with_spread(values, form="{:,.0f}", many=None):
@@ -97,7 +101,8 @@ def cell(results, key):
     if not values:
         return "-"
     factor, form, _ = shown(key[0], key[2])
-    return with_spread([x * factor for x in values.values()], form)
+    return with_spread([x * factor for x in values.values()], form,
+                       FEW if key[0] in QUARTILES else None)
 
 
 def print_row(cells):
@@ -136,22 +141,27 @@ def print_small_group(results, group):
             print(f"  {key[1]}: {key[3]}{where} {cell(results, key)}")
 
 
-def print_over(results, side, group, phase):
+COMPARED = {"--over": ("times", operator.truediv, "{:.3f}"),
+            "--less": ("more than", operator.sub, "{:+.1f}")}
+
+
+def print_compared(results, how, side, group, phase):
+    words, combine, form = COMPARED[how]
     kinds = results.kinds(group, phase)
+    many = FEW if group in QUARTILES else MANY
     print()
-    print_row([f"times {side}", *kinds])
+    print_row([f"{words} {side}", *kinds])
     print("|---" * (len(kinds) + 1) + "|")
     for other in results.sides(group):
-        ratios = [results.paired(group, other, side, phase, kind, operator.truediv)
-                  for kind in kinds]
-        if other != side and any(ratios):
-            print_row([other, *(with_spread(x, "{:.3f}", MANY) if x else "-" for x in ratios)])
+        found = [results.paired(group, other, side, phase, kind, combine) for kind in kinds]
+        if other != side and any(found):
+            print_row([other, *(with_spread(x, form, many) if x else "-" for x in found)])
 
 
 def main():
     results = Results.read(sys.argv[1])
-    if sys.argv[2] == "--over":
-        print_over(results, *sys.argv[3:6])
+    if sys.argv[2] in COMPARED:
+        print_compared(results, *sys.argv[2:6])
         return
     for group in sys.argv[2:]:
         if group in ("soak", "sigkill"):

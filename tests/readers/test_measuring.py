@@ -71,6 +71,20 @@ class TestResults(unittest.TestCase):
                           "| bare | 10 | - |", "| nsys | 30 | 20 |", ""])
 
 
+    def test_groups_with_quartiles_and_how_much_more_than_a_side(self):
+        found = table(lines("bare", "alone", "call", "launch", *range(1, 8)) +
+                      lines("bare", "bare", "call", "launch", *range(11, 25, 2)))
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            results.print_group(found, "bare")
+            results.print_compared(found, "--less", "alone", "bare", "call")
+        self.assertEqual(out.getvalue().split("\n"),
+                         ["", "| launch, ns | call |", "|---|---|", "| alone | 4 (2 to 6) |",
+                          "| bare | 17 (13 to 21) |",
+                          "", "| more than alone | launch |", "|---|---|",
+                          "| bare | +13.0 (+11.0 to +15.0) |", ""])
+
+
 class TestLaunch(unittest.TestCase):
     def measured(self, ours, cupti=1000, nsys=1500, python=1100, torch=1200):
         return calls("bare", "launch", 3000, 3000) + \
