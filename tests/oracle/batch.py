@@ -136,6 +136,9 @@ def by_rows(o, answer):
         row[1 if x.kind in truth.ON_HOST else 2] += x.waiting
         row[3] += 1
     rows["<Other>"] = [sum(sum(walk.parts.values()) for walk in o.windows), 0, 0, 0]
+    recording = sum(walk.recording for walk in o.windows)
+    if recording:
+        rows["<recording>"] = [recording, 0, 0, 0]
     return rows
 
 
@@ -212,6 +215,7 @@ def thread_differences(o, answer, folder, number):
     for each in walks:
         wanted.append((each.begin, each.end))
         parts.update(each.parts)
+        rows["<recording>"] += each.recording
         for x, ns in each.critical.items():
             rows[names[x.key()]] += ns
     rows["<Other>"] = sum(parts.values())
@@ -232,7 +236,8 @@ def inconsistencies(o):
     """The oracle's own check: what the page promises of its numbers."""
     wrong = collections.Counter()
     for walk in o.windows:
-        if sum(walk.critical.values()) + sum(walk.parts.values()) != walk.end - walk.begin:
+        if sum(walk.critical.values()) + sum(walk.parts.values()) + walk.recording != \
+                walk.end - walk.begin:
             raise AssertionError(f"range {walk.window.range}: the sum is not the window")
         for x in walk.steps:
             if x.window is walk.window and x.end <= walk.end and x.slack:

@@ -9,6 +9,7 @@ import collections
 import slack
 from fronts import Fronts
 from order import distinct, latest, rank
+from recording import Recording
 from truth import IN_EFFECT
 from walk import Walk
 
@@ -45,6 +46,7 @@ class Oracle:
         self.measure()
         for activity in self.activities:
             self.bind(activity)
+        self.recording = Recording(self)
         self.critical = collections.Counter()
         self.windows = [Walk(self, window, PARTS) for window in truth.windows]
         for walk in self.windows:

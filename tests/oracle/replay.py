@@ -11,8 +11,8 @@ from truth import ON_HOST
 class Replay:
     """The times of a window in a new run."""
 
-    def __init__(self, o, walk, duration):
-        self.oracle, self.window, self.duration = o, walk.window, duration
+    def __init__(self, o, walk, duration, bare):
+        self.oracle, self.window, self.duration, self.bare = o, walk.window, duration, bare
         self.own = [x for x in o.everything() if x.window is walk.window]
         self.begin = {x: x.begin for x in self.own}
         self.end = {x: x.end for x in self.own}
@@ -21,9 +21,14 @@ class Replay:
         """When it ends, also of another window."""
         return self.end.get(x, x.end)
 
+    def less(self, cost, x, ns):
+        """A time without what recording costs there, if that is to be left out."""
+        return ns - min(cost(x), ns) if self.bare and ns > 0 else ns
+
     def own_time(self, x):
         """How long a device activity runs alone."""
-        return self.duration(x, self.oracle.own_time(x))
+        costs = self.oracle.recording
+        return self.duration(x, self.less(costs.own, x, self.oracle.own_time(x)))
 
     def before_end(self, x, moment):
         """What a moment before the end of an activity becomes: as long before it, in the proportion
@@ -47,22 +52,26 @@ class Replay:
     def move_on_host(self, x):
         """A call or a wait."""
         if x.previous and x.previous.window is self.window:
-            self.begin[x] = self.end[x.previous] + x.begin - x.previous.end
+            self.begin[x] = self.end[x.previous] + self.less(
+                self.oracle.recording.before, x, x.begin - x.previous.end)
         moments = [self.begin[x]] + [self.ended(a) for a in x.front]
         if x.rule == "D9":
             moments.append(self.woken(x))
-        self.end[x] = max(moments) + slack.own_time(x)
+        self.end[x] = max(moments) + self.less(self.oracle.recording.within, x,
+                                               slack.own_time(x))
 
     def move_on_device(self, x):
         """Everything else."""
-        moments = []
+        moments, costs = [], self.oracle.recording
         for each in x.dependencies:
             if each.overlaps:
                 moments.append(self.before_end(each.awaited, each.moment))
             elif each.rule == "D2":
-                moments.append(self.begin[each.awaited] + self.oracle.lag(x, each))
+                moments.append(self.begin[each.awaited] +
+                               self.less(costs.before, x, self.oracle.lag(x, each)))
             else:
-                moments.append(self.ended(each.awaited) + self.oracle.lag(x, each))
+                moments.append(self.ended(each.awaited) +
+                               self.less(costs.within, x, self.oracle.lag(x, each)))
         self.begin[x] = max(moments, default=x.begin)
         self.end[x] = self.begin[x] + self.own_time(x)
 
@@ -78,13 +87,24 @@ class Replay:
                     self.move_on_device(x)
 
 
-def solve(o, walk, duration):
-    """The window's length with `duration(activity, own time)` for their own times."""
-    replay = Replay(o, walk, duration)
+def solve(o, walk, duration, bare=False):
+    """The window's length with `duration(activity, own time)` for their own times; `bare`: without
+    what recording costs."""
+    replay = Replay(o, walk, duration, bare)
     replay.run()
     last = walk.last
     ends = [replay.end[x] for x in replay.own if x.kind != "wait" and x.tid != (last and last.tid)
             and (x.kind != "call" or o.takes_part(x.tid))]
     if last:
         ends.append(replay.end[last] + walk.end - last.end)
-    return max(ends, default=walk.end) - walk.begin
+    return max(ends, default=walk.end) - begin_of(replay, walk)
+
+
+def begin_of(replay, walk):
+    """Where the window begins: as long before the first call of the thread as then."""
+    lane = replay.oracle.lanes[walk.last.tid] if walk.last else []
+    first = next((x for x in lane if x.begin >= walk.begin), None)
+    if not first:
+        return walk.begin
+    return first.begin - replay.less(replay.oracle.recording.before, first,
+                                     first.begin - walk.begin)

@@ -10,7 +10,7 @@ class Walk:
     def __init__(self, oracle, window, parts):
         self.oracle, self.window, self.begin = oracle, window, window.begin
         self.critical = collections.Counter()
-        self.parts = dict.fromkeys(parts, 0)
+        self.parts, self.recording = dict.fromkeys(parts, 0), 0
         self.steps, self.last = [], None  # last: on the thread on which the path begins
         own = [a for a in oracle.activities if a.window is window]
         self.end = max([window.mark] + [a.end for a in own])
@@ -48,6 +48,15 @@ class Walk:
         """Time of the path that is no activity's."""
         self.parts[part] += max(0, end - max(begin, self.begin))
 
+    def recorded(self, cost, begin, until, end=None):
+        """What recording costs in a piece of the path, at most the piece: the last of the times
+        before its end. Returns where the rest of the piece ends."""
+        start = max(begin, self.begin, (end or until) - cost)
+        if not cost or start >= until:
+            return until
+        self.recording += until - start
+        return start
+
     def own(self, x, begin, end):
         """Time of the path that is an activity's."""
         self.critical[x] += max(0, end - max(begin, self.begin))
@@ -57,21 +66,21 @@ class Walk:
         """On a thread before a moment."""
         if until <= self.begin:
             return None
-        x = self.oracle.at(tid, until)
-        if not x:
-            return self.spend("host_code_ns", self.begin, until)
-        end = min(x.end, until)
-        self.spend("host_code_ns", end, until)
-        if end <= self.begin:
+        x, costs = self.oracle.at(tid, until), self.oracle.recording
+        following = next((y for y in self.oracle.lanes[tid] if y.begin >= until), None)
+        end = min(x.end, until) if x else self.begin
+        self.spend("host_code_ns", end, self.recorded(costs.before(following), end, until,
+                                                      following and following.begin))
+        if not x or end <= self.begin:
             return None
         if x.rule in ("D6", "D8"):
             moment = min(x.awaited.end, end)
             self.steps.append(x)
-            self.spend("return_ns", moment, end)
+            self.spend("return_ns", moment, self.recorded(costs.within(x), moment, end, x.end))
             return self.device, x.awaited, moment
         if x.rule == "D9":
             return self.woken(x, end)
-        self.own(x, x.begin, end)
+        self.own(x, x.begin, self.recorded(costs.within(x), x.begin, end, x.end))
         return self.thread, tid, x.begin
 
     def woken(self, wait, end):
@@ -88,12 +97,12 @@ class Walk:
         it across the end of the window."""
         if until <= self.begin:
             return None
-        begin, bound = min(a.begin, until), a.bound
+        begin, bound, costs = min(a.begin, until), a.bound, self.oracle.recording
         if bound and bound.overlaps:
             moment = min(bound.moment, until)
             self.own(a, moment, until)
             return self.device, bound.awaited, moment
-        self.own(a, begin, until)
+        self.own(a, begin, self.recorded(costs.own(a), begin, until))
         if begin <= self.begin:
             return None
         if not bound:
@@ -101,7 +110,8 @@ class Walk:
         moment = min(bound.moment, begin)
         part = {"D2": "launch_latency_ns", "D3": "stream_gap_ns"}.get(bound.rule,
                                                                      "dependency_latency_ns")
-        self.spend(part, moment, begin)
+        cost = costs.before(a) if bound.rule == "D2" else costs.within(a)
+        self.spend(part, moment, self.recorded(cost, moment, begin))
         if bound.rule == "D2":
             return self.thread, bound.awaited.tid, moment
         return self.device, bound.awaited, moment
@@ -114,7 +124,7 @@ class OfThread(Walk):
         self.oracle, self.window, self.begin = oracle, window, window.begin
         self.end = min(last.end, window.mark)
         self.critical = collections.Counter()
-        self.parts = dict.fromkeys(parts, 0)
+        self.parts, self.recording = dict.fromkeys(parts, 0), 0
         self.steps, self.last = [], last
         self.follow(self.thread(last.tid, self.end))
 

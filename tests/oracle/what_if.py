@@ -40,6 +40,7 @@ BATCH = 50
 GRAPHS = 8
 LEAD = 1000000  # so that a kernel begins with the one before it
 MICROSECONDS = (2, 4, 4, 6, 10, 10, 16, 20, 30, 40, 60, 90)
+RECORDED, BARE = "--what-if=recording=1x", "--what-if=recording=0"  # with and without its cost
 EXACT = {"SIMGPU_NOISE": "0", "SIMGPU_GRID": "1", "SIMGPU_RETURN_COSTS": "1"}
 
 # What --what-if is given, and what becomes of ns.
@@ -232,7 +233,7 @@ def check(programs, seed, by_oracle=False):
             said = by_replay(batch.expected(programs, folder, extra=EXACT), kernels, function)
         else:
             batch.record(programs, folder, EXACT)
-            answer = batch.ask(folder, *options)
+            answer = batch.ask(folder, *options, RECORDED)
             said = [window["new_ns"] for window in answer["what_if"]["windows"]]
         _, trace = batch.record([changed(one, kernels, function) for one in programs], folder,
                                 EXACT)
@@ -258,15 +259,20 @@ def check_equations(seed):
     text, or none. In a trace of its own, because threads go from range to range by their own ways.
     """
     options, kernels, function = choice(seed)
+    wrong = []
     with tempfile.TemporaryDirectory(prefix="miniprof-oracle.") as name:
         folder = pathlib.Path(name)
-        wanted = by_replay(batch.expected([closed(seed)], folder), kernels, function)
-        answer = batch.ask(folder, *options)
-    got = [window["new_ns"] for window in answer["what_if"]["windows"]]
-    return [] if got == wanted else [f"{' '.join(options)}: new_ns is {got}, must be {wanted}"]
+        o = batch.expected([closed(seed)], folder)
+        for bare, more in ((False, RECORDED), (True, BARE)):
+            wanted = by_replay(o, kernels, function, bare)
+            answer = batch.ask(folder, *options, more)
+            got = [window["new_ns"] for window in answer["what_if"]["windows"]]
+            if got != wanted:
+                wrong.append(f"{' '.join(options)} {more}: new_ns is {got}, must be {wanted}")
+    return wrong
 
 
-def by_replay(o, kernels, function):
+def by_replay(o, kernels, function, bare=False):
     """The oracle's own prediction, to know that the restrictions suffice."""
     names = {"spin": 0, "other_layer": 1}
 
@@ -275,7 +281,7 @@ def by_replay(o, kernels, function):
             return function(own)
         return own
 
-    return [replay.solve(o, walk, duration) for walk in o.windows]
+    return [replay.solve(o, walk, duration, bare) for walk in o.windows]
 
 
 def programs_of(seeds):

@@ -32,6 +32,7 @@ static const char *const part_names[DEPS_PARTS] = {
     [DEPS_DEPENDENCY_LATENCY] = "<dependency latency>",
     [DEPS_RETURN] = "<return from wait>",
     [DEPS_NO_KNOWN_CAUSE] = "<unknown>",
+    [DEPS_RECORDING] = "<recording>",
 };
 
 /* ---- Names ---- */

@@ -136,6 +136,7 @@ void deps_result_clear(struct deps_result *result)
 {
     memset(result->rows, 0, result->row_count * sizeof *result->rows);
     memset(result->parts, 0, sizeof result->parts);
+    result->recording_inside = 0;
     result->window = 0;
 }
 

@@ -59,7 +59,8 @@ enum deps_reason {
     DEPS_REASONS
 };
 
-/* What <Other> consists of. */
+/* Time on the path that belongs to no activity: what <Other> consists of, and what recording costs,
+ * which is not in it. */
 enum deps_part {
     DEPS_HOST_CODE,     /* as far as it is not divided, */
     DEPS_COMPUTING,     /* or on a processor, */
@@ -70,8 +71,9 @@ enum deps_part {
     DEPS_DEPENDENCY_LATENCY,
     DEPS_RETURN,
     DEPS_NO_KNOWN_CAUSE,
+    DEPS_RECORDING, /* the last one: at the end of each piece, what deps->recording has of it */
     DEPS_PARTS,
-    DEPS_OTHER,  /* all parts together */
+    DEPS_OTHER,  /* all parts but DEPS_RECORDING together */
     DEPS_NO_PART /* an activity's own time */
 };
 
@@ -375,7 +377,8 @@ struct deps_result {
     struct deps_row *rows; /* by name id; owned; [0] is unused */
     uint32_t row_count;    /* names + 1 */
     uint64_t parts[DEPS_PARTS];
-    uint64_t window; /* ns: the sum of all critical times and parts */
+    uint64_t recording_inside; /* ns, of DEPS_RECORDING: in the recorded time of device work */
+    uint64_t window;           /* ns: the sum of all critical times and parts */
 };
 
 /* An empty result for this graph. MP_ERR_MEMORY. */

@@ -145,7 +145,7 @@ enum mp_status print_deps_iterations(const struct report_out *out, const struct 
 static void json_parts(struct json_writer *json, const struct deps_iterations *iterations)
 {
     json_key_array(json, "parts");
-    for (int part = 0; part < DEPS_PARTS; part++)
+    for (int part = 0; part < DEPS_RECORDING; part++)
         JSON_OBJECT(json, FACT("name", deps_part_name(part)),
                     STATISTICS_MIDDLE(&iterations->parts[part], true));
     json_close_array(json);

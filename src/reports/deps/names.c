@@ -65,6 +65,7 @@ static const struct {
     [DEPS_DEPENDENCY_LATENCY] = {"<dependency latency>", "dependency_latency_ns"},
     [DEPS_RETURN] = {"<return from wait>", "return_ns"},
     [DEPS_NO_KNOWN_CAUSE] = {"<unknown>", "unknown_ns"},
+    [DEPS_RECORDING] = {"<recording>", "recording_ns"},
 };
 
 const char *deps_part_name(int part)
@@ -81,7 +82,7 @@ uint64_t deps_other(const uint64_t parts[DEPS_PARTS])
 {
     uint64_t sum = 0;
 
-    for (int part = 0; part < DEPS_PARTS; part++)
+    for (int part = 0; part < DEPS_RECORDING; part++)
         sum += parts[part];
     return sum;
 }
@@ -116,13 +117,15 @@ static void add_part(struct deps_table_rows *rows, int part, uint64_t ns)
 static bool is_seldom(int part)
 {
     return part == DEPS_NO_KNOWN_CAUSE || part == DEPS_COMPUTING || part == DEPS_NOT_SCHEDULED ||
-           part == DEPS_BLOCKED;
+           part == DEPS_BLOCKED || part == DEPS_RECORDING;
 }
 
 static void add_parts(struct deps_table_rows *rows, const uint64_t ns[DEPS_PARTS], bool split)
 {
     if (!split)
         add_part(rows, DEPS_OTHER, deps_other(ns));
+    if (!split && ns[DEPS_RECORDING])
+        add_part(rows, DEPS_RECORDING, ns[DEPS_RECORDING]);
     for (int part = 0; split && part < DEPS_PARTS; part++) {
         if (ns[part] || !is_seldom(part))
             add_part(rows, part, ns[part]);
@@ -324,15 +327,19 @@ enum mp_status print_deps_names(const struct report_out *out, const struct deps_
 enum mp_status json_deps_names(struct json_writer *json, const struct deps_report *report)
 {
     const struct report_layout layout = names_layout(report);
+    const bool known = report->deps->recording.before;
     struct deps_table_rows rows;
 
     MP_TRY(deps_rows_build(report->deps, report->result, false, &rows));
     report_json_array(json, "rows", &layout, rows.items, rows.count, sizeof *rows.items);
     deps_rows_free(&rows);
     json_key_object(json, "parts");
-    for (int part = 0; part < DEPS_PARTS; part++)
+    for (int part = 0; part < DEPS_RECORDING; part++)
         JSON_FACTS(json, FACT(deps_part_key(part), report->result->parts[part]));
     json_close_object(json);
+    JSON_FACTS(json,
+               FACT_IF(deps_part_key(DEPS_RECORDING), known, report->result->parts[DEPS_RECORDING]),
+               FACT_IF("recording_inside_ns", known, report->result->recording_inside));
     json_host_code(json, &(struct host_code){.gaps = report->gaps});
     return MP_OK;
 }

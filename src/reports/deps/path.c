@@ -66,6 +66,38 @@ static void give_part(struct walk *walk, enum deps_part part, uint64_t until)
     walk->result->parts[part] += go_back(walk, until, DEPS_NONE, part);
 }
 
+/* ---- What recording costs ----
+ *
+ * Each piece of the path ends with what recording adds to it: the host code before a call, the
+ * call, the return from a wait, a latency, a gap, and work whose own time has some. This is what a
+ * replay with recording=0 takes away from the same piece (replay/solve.c), so the rest of the piece
+ * is what the piece takes then.
+ */
+
+/* Of the time back to `until`, what belongs to the last `costs[index]` ns before `end`. Returns it.
+ */
+static uint64_t give_recording(struct walk *walk, uint64_t until, uint64_t end,
+                               const uint32_t *costs, uint32_t index)
+{
+    uint64_t cost = costs ? costs[index] : 0;
+    uint64_t from = end > cost ? end - cost : 0;
+
+    from = mp_max(mp_max(from, until), walk->window->begin);
+    if (!cost || from >= walk->moment)
+        return 0;
+    uint64_t time = go_back(walk, from, DEPS_NONE, DEPS_RECORDING);
+    walk->result->parts[DEPS_RECORDING] += time;
+    return time;
+}
+
+/* The same of device work before the moment. */
+static uint64_t give_recording_of_work(struct walk *walk, uint64_t until, const uint32_t *costs)
+{
+    return give_recording(walk, until, walk->moment, costs, walk->at);
+}
+
+/* ---- Steps ---- */
+
 /* The time back to `from` is the activity's own. */
 static void give_activity(struct walk *walk, uint32_t index, uint64_t from)
 {
@@ -77,10 +109,16 @@ static void give_activity(struct walk *walk, uint32_t index, uint64_t from)
         walk->critical[index] += time;
 }
 
-/* The time back to `until` is host code of the thread that the walk is on. */
-static void give_host_code(struct walk *walk, uint64_t until)
+/* The time back to `until` is host code of the thread that the walk is on, before the piece `next`.
+ */
+static void give_host_code(struct walk *walk, uint32_t next, uint64_t until)
 {
+    const struct deps_lane *lane = &walk->deps->lanes[walk->lane];
     uint64_t stop = mp_max(until, walk->window->begin);
+
+    if (next < lane->first + lane->count)
+        give_recording(walk, stop, walk->deps->activities[next].begin, walk->deps->recording.before,
+                       next);
 
     if (stop < walk->moment)
         deps_divide_host_code(walk->deps, walk->lane, stop, walk->moment, walk->result->parts);
@@ -107,14 +145,16 @@ static uint32_t find_piece(const struct walk *walk)
 static void step_on_thread(struct walk *walk)
 {
     const struct deps *deps = walk->deps;
+    const uint32_t *costs = deps->recording.within;
     uint32_t piece = find_piece(walk);
+    uint32_t next = piece == DEPS_NONE ? deps->lanes[walk->lane].first : piece + 1;
 
     if (piece == DEPS_NONE || deps->activities[piece].end <= walk->window->begin) {
-        give_host_code(walk, walk->window->begin);
+        give_host_code(walk, next, walk->window->begin);
         return;
     }
     const struct deps_activity *call = &deps->activities[piece];
-    give_host_code(walk, call->end);
+    give_host_code(walk, next, call->end);
     if (call->bound == DEPS_WOKEN) {
         const struct deps_wait *how = deps_wait_of(deps, call);
 
@@ -123,9 +163,11 @@ static void step_on_thread(struct walk *walk)
         walk->lane = how->waker;
         walk->below = DEPS_NONE;
     } else if (deps_call_waits(call)) {
+        give_recording(walk, deps->activities[call->awaited].end, call->end, costs, piece);
         give_part(walk, DEPS_RETURN, deps->activities[call->awaited].end);
         walk->at = call->awaited;
     } else {
+        give_recording(walk, call->begin, call->end, costs, piece);
         give_activity(walk, piece, call->begin);
         walk->below = piece;
     }
@@ -141,17 +183,22 @@ static void step_on_device(struct walk *walk)
 {
     const struct deps *deps = walk->deps;
     const struct deps_activity *activity = &deps->activities[walk->at];
+    const struct deps_less *costs = &deps->recording;
     uint32_t to = deps_bound_to(deps, walk->at);
 
+    walk->result->recording_inside +=
+        give_recording_of_work(walk, deps_alone_from(deps, activity), costs->own);
     give_activity(walk, walk->at, deps_alone_from(deps, activity));
     if (to == DEPS_NONE) {
         give_part(walk, DEPS_NO_KNOWN_CAUSE, walk->window->begin);
     } else if (activity->bound == DEPS_LAUNCH) {
         walk->lane = deps->activities[to].lane;
+        give_recording_of_work(walk, deps->activities[to].begin, costs->before);
         give_part(walk, DEPS_LAUNCH_LATENCY, deps->activities[to].begin);
         walk->below = deps->activities[to].begin >= walk->moment ? to : DEPS_NONE;
         walk->at = DEPS_NONE;
     } else {
+        give_recording_of_work(walk, deps->activities[to].end, costs->within);
         give_part(walk, part_of((enum deps_reason)activity->bound), deps->activities[to].end);
         walk->at = to;
     }
@@ -343,6 +390,7 @@ static void iterations_add_up(struct deps_result *total, const struct deps_resul
     }
     for (uint32_t part = 0; part < DEPS_PARTS; part++)
         total->parts[part] += one->parts[part];
+    total->recording_inside += one->recording_inside;
     total->window += one->window;
 }
 

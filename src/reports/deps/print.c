@@ -84,6 +84,17 @@ static void note_counts(const struct report_out *out, const struct deps_report *
                "graph launches have no edges in the trace: their nodes go by stream order.");
 }
 
+/* Elsewhere times of kernels are as recorded. */
+static void note_recording(const struct report_out *out, const struct deps_report *report)
+{
+    char time[MP_FORMATTED_BYTES];
+
+    if (report->result->recording_inside)
+        print_note(out, report->trace,
+                   "%s of <recording> lies inside the recorded times of kernels, copies and sets.",
+                   mp_format_time(time, sizeof time, report->result->recording_inside));
+}
+
 static void print_notes(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
@@ -95,6 +106,7 @@ static void print_notes(const struct report_out *out, const struct deps_report *
         print_note(out, report->trace,
                    "No synchronisation in the trace: what waits is inferred from times.");
     note_counts(out, report);
+    note_recording(out, report);
     print_note(out, report->trace,
                "Not modelled: contention on the GPU, polling on host memory%s; "
                "miniprof-deps(1).",

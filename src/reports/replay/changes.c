@@ -154,7 +154,7 @@ uint64_t deps_changed(const struct deps_change *change, uint64_t ns)
  *     a kernel's plain name, with or without its scopes: gemm, ns::gemm
  *     memcpy HtoD for [CUDA memcpy HtoD]
  *     kernel, memcpy, memset, wait: all of a kind
- *     launch_latency, host, gap, dependency, return: the parts of the path
+ *     launch_latency, host, gap, dependency, return, recording: the parts of the path
  *     rank1: before any of these: of that rank only; in a job
  */
 #define PLAIN_BYTES 1024
@@ -163,8 +163,12 @@ static const struct {
     const char *name;
     enum deps_part part;
 } part_names[] = {
-    {"launch_latency", DEPS_LAUNCH_LATENCY}, {"host", DEPS_HOST_CODE}, {"gap", DEPS_STREAM_GAP},
-    {"dependency", DEPS_DEPENDENCY_LATENCY}, {"return", DEPS_RETURN},
+    {"launch_latency", DEPS_LAUNCH_LATENCY},
+    {"host", DEPS_HOST_CODE},
+    {"gap", DEPS_STREAM_GAP},
+    {"dependency", DEPS_DEPENDENCY_LATENCY},
+    {"return", DEPS_RETURN},
+    {"recording", DEPS_RECORDING},
 };
 
 #define PART_NAMES (sizeof part_names / sizeof *part_names)
@@ -325,7 +329,8 @@ static bool match_change(const struct deps *deps, const struct deps_change *chan
     bool any = false;
 
     if (matches_part(target.pattern, &part))
-        return change_part(deps, &target, part, change, by_part);
+        return (part != DEPS_RECORDING || deps->recording.before) &&
+               change_part(deps, &target, part, change, by_part);
     for (uint32_t name = 1; name <= deps->names.count; name++) {
         const char *plain;
 

@@ -11,6 +11,13 @@
 
 #include "base/poison.h"
 
+/* Of one process: in a job nobody knows what recording costs. */
+static void take_recording(struct replay *replay)
+{
+    replay->kept = replay->changes->by_part[DEPS_RECORDING];
+    replay->less = replay->kept ? &replay->deps->recording : NULL;
+}
+
 enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *changes,
                            const struct deps_windows *windows, uint64_t *lengths)
 {
@@ -26,6 +33,7 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
         status = replay.moments ? MP_OK : MP_ERR_MEMORY;
     }
     if (!status) {
+        take_recording(&replay);
         replay_run(&replay);
         status = replay_lengths(&replay, windows, lengths);
     }

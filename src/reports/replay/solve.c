@@ -44,21 +44,38 @@ static double factor_at(const struct deps_edits *edits, uint32_t index)
     return edits->factor_of ? edits->factor_of(edits->context, index) : edits->factor;
 }
 
-static uint64_t shorter(const uint32_t *by, uint32_t index, uint64_t ns)
+/* ---- What is gone in every run ----
+ *
+ * Without what recording costs, the windows of a run whose begin stays are shorter by at most what
+ * their critical path has in DEPS_RECORDING. For the path is a chain of the equations below, each
+ * of which was the latest one of its point as recorded:
+ *
+ *     moment(end) = moment(begin) + the sum of the pieces
+ *
+ * In the new run each of these moments is still not before the one ahead of it plus the new piece:
+ * other equations of a point can only make it later. So the sum of the new pieces is a lower bound
+ * of the new window, and each piece loses what the path gives to recording there, or less:
+ * both take min(cost, piece). tests/laws/replays.py has the law.
+ */
+
+static uint64_t shorter(const struct replay *replay, const uint32_t *by, uint32_t index,
+                        uint64_t ns)
 {
-    return !by ? ns : ns > by[index] ? ns - by[index] : 0;
+    uint64_t gone = by[index] < ns ? by[index] : ns;
+
+    return !gone ? ns : ns - gone + (replay->kept ? deps_changed(replay->kept, gone) : 0);
 }
 
 /* Host code before a piece. */
 static uint64_t less_before(const struct replay *replay, uint32_t piece, uint64_t ns)
 {
-    return replay->less ? shorter(replay->less->before, piece, ns) : ns;
+    return replay->less ? shorter(replay, replay->less->before, piece, ns) : ns;
 }
 
 /* A piece's own time, or its return. */
 static uint64_t less_within(const struct replay *replay, uint32_t piece, uint64_t ns)
 {
-    return replay->less ? shorter(replay->less->within, piece, ns) : ns;
+    return replay->less ? shorter(replay, replay->less->within, piece, ns) : ns;
 }
 
 static int64_t launch_lag(const struct replay *replay, uint32_t index)
@@ -247,7 +264,7 @@ uint64_t replay_own_time(const struct replay *replay, uint32_t index)
     const struct deps_activity *work = &replay->deps->activities[index];
     uint64_t own = work->end - deps_alone_from(replay->deps, work);
 
-    return replay->less ? shorter(replay->less->own, index, own) : own;
+    return replay->less ? shorter(replay, replay->less->own, index, own) : own;
 }
 
 static uint64_t solve(const struct replay *replay, uint32_t point)

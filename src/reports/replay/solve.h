@@ -11,7 +11,8 @@ struct replay {
     const struct deps_order *order;
     const struct deps_resolved *changes;
     const struct deps_edits *edits; /* NULL: none */
-    const struct deps_less *less;   /* NULL: none */
+    const struct deps_less *less;   /* what is gone; NULL: nothing */
+    const struct deps_change *kept; /* and what becomes of it; NULL: nothing remains */
     uint64_t *moments; /* by point: work's ends, calls' begins and ends, fronts: in the new run */
 };
 
