@@ -148,8 +148,8 @@ include tools/packages/packages.mk
 -include tests/tests.mk
 
 .PHONY: all programs man demo quick changed check check-rest check-all bench gpu-check \
-	gpu-zoo gpu-pairs gpu-bare-cost bench-compare bench-gpu bench-growth bench-nodes bench-close \
-	fuzz lint install uninstall clean help deps deb dist deb-files dist-files wheel compdb hooks FORCE
+	gpu-zoo gpu-pairs gpu-bare-cost gpu-gains bench-compare bench-gpu bench-growth bench-nodes \
+	bench-close fuzz lint install uninstall clean help deps deb dist deb-files dist-files wheel compdb hooks FORCE
 
 all: programs man ## build everything (the default)
 

@@ -3,7 +3,7 @@
  *
  * It is there to put predictions to the test: profile it, ask `miniprof deps --what-if` what an
  * iteration would take with kernel alpha at half its time, then run it with --alpha halved
- * (tests/gpu/whatif.sh). An iteration is one of four cases, each with another bottleneck:
+ * (tests/gpu/gains.sh). An iteration is one of four cases, each with another bottleneck:
  *
  *   launch-bound   40 times alpha, beta, of a few us; the host works between launches and is late
  *   gpu-bound      10 times alpha, beta, launched ahead

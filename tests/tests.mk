@@ -167,7 +167,7 @@ endif
 
 # Programs that run for a while or are killed, and CUPTI by itself: the driver API alone, so the
 # software GPU runs them too.
-GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress counters bare_calls)
+GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress counters bare_calls gains)
 ifdef HAVE_CUDA
 ALL_TARGETS += $(GPU_PROGRAMS) $(addprefix $(BUILD)/gpu/,libbare_cupti.so node_level)
 endif
@@ -461,6 +461,9 @@ gpu-pairs: programs ## what recording costs, and what miniprof says of it (tests
 
 gpu-bare-cost: programs ## what the bare runs of run --pairs cost (tests/gpu/bare_cost.sh)
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/bare_cost.sh
+
+gpu-gains: programs ## gains that advise and what-ifs foresee, and those taken (tests/gpu/gains.sh)
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/gains.sh
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
 ifndef HAVE_CUDA

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Tests of the tables of tests/gpu/pairs.py. The lines are made up, and what the tables have to say
-of them was computed by hand.
+"""Tests of the tables of tests/gpu/pairs.py and gains.py. The numbers are made up, and what the
+tables have to say of them was computed by hand.
 """
+import json
 import os
 import pathlib
 import sys
@@ -10,6 +11,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
+import gains    # pylint: disable=wrong-import-position
 import pairs    # pylint: disable=wrong-import-position
 
 BESIDE = "one|zoo|graph|100,102,98,101,99|150,153,147,151.5,148.5" \
@@ -105,6 +107,56 @@ class TestLines(unittest.TestCase):
         self.assertEqual((truth.pid, truth.count, truth.p50, truth.kernels, truth.unit),
                          (42, 40, 140.2, None, "iteration"))
         self.assertFalse(pairs.judge.Truth.is_one("TRUTH skipped=1 note=no JAX"))
+
+
+class TestGains(unittest.TestCase):
+    """Three rounds. Before 100, 110, 90 us alone, after 80, 88, 72: 20 % are taken. Recorded 200,
+    then 150: 25 %."""
+
+    def table(self, how, *said, alphas=()):
+        times = {"bare_before": (100, 110, 90), "bare_after": (80, 88, 72),
+                 "before": (200, 200, 200), "after": (150, 150, 150)}
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for number, report in enumerate(said):
+                for side, medians in times.items():
+                    (folder / f"one.{number}.{side}.out").write_text(
+                        f"gains: case one median_us {medians[number]}.000\n", encoding="ascii")
+                for side, ns in zip(("before", "after"), alphas):
+                    (folder / f"one.{number}.{side}.csv").write_text(
+                        f"shape,duration_ns\nbeta_layer,5\nalpha_layer,{ns}\n", encoding="ascii")
+                (folder / f"one.{number}.before.json").write_text(json.dumps(report),
+                                                                  encoding="ascii")
+            lines, complaints = gains.table(name, len(said), [f"one:{how}"])
+        return lines[-1], complaints
+
+    def what_if(self, *windows, basis=None):
+        return {"what_if": {"windows": [{"now_ns": now, "new_ns": new} for now, new in windows],
+                            "basis": basis}}
+
+    def test_a_what_if_has_the_gain_of_its_median_windows(self):
+        said = self.what_if((100, 70), (100, 78), (101, 99), basis="without_recording")
+        self.assertEqual(self.table("a*=0.5x;b=0", said, said, said),
+                         ("| one | a*=0.5x, b=0 | without recording | 100.0 (90.0 to 110.0) "
+                          "| 80.0 (72.0 to 88.0) | 20.0 % | 25.0 % | 22.0 % | +2.0 |", []))
+
+    def test_a_finding_has_its_gain_and_no_finding_none(self):
+        said = [{"findings": [{"rule": "other", "gain_percent": 90},
+                              {"rule": "needless_wait", "gain_percent": percent}]}
+                for percent in (31, 29, 33)]
+        row, complaints = self.table("needless_wait", *said)
+        self.assertTrue(row.startswith("| one | needless_wait | as recorded |"), row)
+        self.assertTrue(row.endswith("| 31.0 % | +11.0 |"), row)
+        self.assertEqual(complaints, ["FAILED: one: the gain is +11.0 points off"])
+        row, complaints = self.table("allocation", *said)
+        self.assertTrue(row.endswith("| 0.0 % | -20.0 |"), row)
+
+    def test_alpha_has_to_take_half_its_time(self):
+        said = [self.what_if((100, 80))] * 3
+        self.assertEqual(self.table("alpha*=0.5x", *said, alphas=(200, 101))[1], [])
+        self.assertEqual(self.table("alpha*=0.5x", *said, alphas=(200, 103))[1],
+                         ["FAILED: one: the experiment is invalid: alpha's second time is +3.0 % "
+                          "off half of its first"])
 
 
 if __name__ == "__main__":
