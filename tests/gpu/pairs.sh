@@ -40,11 +40,17 @@ fi
 
 # Those of this part without a line.
 wanted=()
+have=0
 for ((i = part - 1; i < ${#cases[@]}; i += parts)); do
     case=${cases[i]}
     [[ -z ${CASES:-} || " $CASES " == *" $case "* ]] || continue
-    grep -q "^$case|${set_of[$case]}|" "$lines" || wanted+=("$case")
+    if grep -q "^$case|${set_of[$case]}|" "$lines"; then
+        have=$((have + 1))
+    else
+        wanted+=("$case")
+    fi
 done
+echo "${#wanted[@]} programs to run; $have have a line in $lines"
 
 # What went wrong instead of a measurement.
 broken() { # CASE HOW WHY

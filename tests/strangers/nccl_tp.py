@@ -27,7 +27,7 @@ def work(rank, ranks, meeting):
                                   torch.nn.Linear(4 * SIZE // ranks, SIZE, bias=False))
               for _ in range(LAYERS)]
     model = torch.nn.ModuleList(layers).cuda().half().eval()
-    data = torch.ones(TOKENS, SIZE, device="cuda", dtype=torch.half)
+    data = torch.linspace(-1, 1, SIZE, device="cuda").half().repeat(TOKENS, 1)  # of all ranks
     results = []
 
     def step():
