@@ -373,19 +373,4 @@ done
 python3 "$SOURCE/tests/tools/report_fields.py" "$SOURCE/docs/report.md" "${documents[@]}"
 verdict "docs/report.md has every field" $?
 
-
-# Its examples are what is printed to who has no costs of recording.
-export XDG_CACHE_HOME=/nonexistent
-example() { # ARGUMENT...: text of the example of this command line
-    awk -v command="    \$ miniprof report $*" '
-        $0 == command { on = 1; next } on && /^[^ ]/ { exit } on { sub(/^    /, ""); print }' \
-        "$SOURCE/docs/report.md" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
-}
-(cd "$SOURCE" && miniprof report tests/data/zoo/cupy_streams.mpt) >printed
-example tests/data/zoo/cupy_streams.mpt | diff - printed
-verdict "the first example of docs/report.md" $?
-(cd "$SOURCE" && miniprof report tests/data/set) | head -n 8 >printed
-example "tests/data/set 2>&1 | head -n 8" | diff - printed
-verdict "the second example of docs/report.md" $?
-
 finish
