@@ -250,7 +250,7 @@ else ifneq ($(SAN),)
 REST_SUITES := unit reports e2e $(if $(FUZZER),fuzz)
 ALL_SUITES := unit cli golden exports oracle e2e $(if $(FUZZER),fuzz)
 TESTS_reports := $(SAN_REPORTS)
-TESTS_cli := $(filter-out $(patsubst %,tests/cli/%.sh,docs_are_current documents install),\
+TESTS_cli := $(filter-out $(patsubst %,tests/cli/%.sh,claims docs_are_current documents install),\
 	$(TESTS_cli))
 TESTS_exports := $(filter %.sh,$(TESTS_exports))
 TESTS_e2e := $(SAN_E2E:%=tests/e2e/%.sh)

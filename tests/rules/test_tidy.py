@@ -148,7 +148,8 @@ void f(void)
 """}, None),
 
     ("documents", "as they should be", {
-        "docs/a.md": f"# A title\n\nOne idea. Then another: `{'x ' * 32}`.\n",
+        "docs/a.md": f"# A title\n\nOne idea. Then another: `{'x ' * 32}`.\n\n"
+                     f"<!-- claims\n{'word ' * 16}\n{'word ' * 16}\n-->\n",
         "docs/history/a.md": f"{'word ' * 19}.\n{'word ' * 19}.\n"}, None),
     ("documents", "a wide line", {"docs/a.md": "a " + "0" * 99 + "\n"}, "101 columns"),
     ("documents", "a wide link", {"docs/a.md": "0" * 101 + "\n"}, None),

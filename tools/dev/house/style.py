@@ -130,7 +130,8 @@ def check_code(tree):
 
 # ---- Documents -----------------------------------------------------------------------------------
 
-FENCE = re.compile(r"^\s*(```|~~~)")
+# Code, and the comments in which a document says where its numbers are from.
+FENCE = re.compile(r"^\s*(```|~~~|<!-- claims$|-->$)")
 # What ends a sentence: punctuation and space before a capital, a digit or markup; not "e.g. X".
 END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<=[.!?:;])[)\"»*_]*\s+"
                  r"(?=[\"(«*_`\[]*(?:[A-Z0-9-]|miniprof|nvprof|nsys|torch|cu[A-Z]|cuda[A-Z]))")
