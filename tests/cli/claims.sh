@@ -9,8 +9,8 @@ export PATH=$BUILD:$PATH
 copy=$(mktemp)
 trap 'rm -f "$copy"' EXIT
 
-python3 tests/tools/claims.py "$@" README.md docs/advise.md docs/tutorial.md docs/guide/*.md ||
-    exit 1
+python3 tests/tools/claims.py "$@" README.md docs/guide/*.md \
+    docs/{advise,guide,reading-a-profile,report,tutorial}.md || exit 1
 
 # A wrong digit is noticed, and a number that nobody claims.
 right=$(sed -n 's/^"\(.* ms\)" = predicted$/\1/p' README.md)
