@@ -10,6 +10,7 @@
 
 #include "base/data/hash.h"
 #include "base/io.h"
+#include "trace/reader.h"
 
 #include "base/poison.h"
 
@@ -37,6 +38,14 @@ static enum mp_status append(struct mp_chunk_file *file, const void *data, size_
                  lseek(file->fd, (off_t)file->position, SEEK_SET) >= 0;
     file->may_have_room = full && clean;
     return MP_ERR_IO;
+}
+
+static enum mp_status cut_at(struct mp_chunk_file *file, uint64_t position, struct mp_error *error)
+{
+    if (ftruncate(file->fd, (off_t)position) != 0 || lseek(file->fd, (off_t)position, SEEK_SET) < 0)
+        return mp_error_set(error, MP_ERR_IO, "cannot cut the file back: %m");
+    file->position = position;
+    return MP_OK;
 }
 
 static enum mp_status compose_header(struct mp_buffer *buffer, const char *text, size_t text_bytes)
@@ -76,6 +85,27 @@ enum mp_status mp_chunk_file_begin(struct mp_chunk_file *file, int fd, const cha
     return status;
 }
 
+enum mp_status mp_chunk_file_resume(struct mp_chunk_file *file, int fd,
+                                    const struct mp_trace *trace, struct mp_error *error)
+{
+    size_t bytes = trace->index.chunks * sizeof(struct mp_index_entry);
+
+    *file = (struct mp_chunk_file){
+        .fd = fd,
+        .sequence = trace->index.chunks,
+        .header_bytes = trace->header_bytes,
+        .position = trace->index_offset,
+    };
+    if (!trace->index.present)
+        return mp_error_set(error, MP_ERR_DAMAGED, "the trace is not complete");
+    void *entries = mp_buffer_extend(&file->index, bytes);
+    if (bytes && !entries)
+        return out_of_memory(error);
+    MP_TRY(mp_pread_exact(fd, entries, bytes, trace->index_offset + sizeof(struct mp_index_header),
+                          error));
+    return cut_at(file, trace->index_offset, error);
+}
+
 static enum mp_status index_add(struct mp_chunk_file *file, const struct mp_chunk_header *header)
 {
     const struct mp_index_entry entry = {
@@ -113,10 +143,7 @@ enum mp_status mp_chunk_file_append(struct mp_chunk_file *file, uint8_t *chunk, 
 
 enum mp_status mp_chunk_file_cut(struct mp_chunk_file *file, struct mp_error *error)
 {
-    if (ftruncate(file->fd, (off_t)file->header_bytes) != 0 ||
-        lseek(file->fd, (off_t)file->header_bytes, SEEK_SET) < 0)
-        return mp_error_set(error, MP_ERR_IO, "cannot cut the file back: %m");
-    file->position = file->header_bytes;
+    MP_TRY(cut_at(file, file->header_bytes, error));
     file->sequence = 0;
     mp_buffer_clear(&file->index);
     return MP_OK;

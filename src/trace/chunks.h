@@ -34,6 +34,11 @@ struct mp_chunk_file {
 enum mp_status mp_chunk_file_begin(struct mp_chunk_file *file, int fd, const char *text,
                                    struct mp_error *error);
 
+/* Cuts the index of a complete trace off, so that more chunks can follow. `fd` is the same file,
+ * for reading and writing. MP_ERR_DAMAGED: the trace has no index. MP_ERR_IO, MP_ERR_MEMORY. */
+enum mp_status mp_chunk_file_resume(struct mp_chunk_file *file, int fd,
+                                    const struct mp_trace *trace, struct mp_error *error);
+
 /* Appends a chunk of `bytes` bytes. */
 enum mp_status mp_chunk_file_append(struct mp_chunk_file *file, uint8_t *chunk, size_t bytes,
                                     struct mp_error *error);

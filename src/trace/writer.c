@@ -6,6 +6,7 @@
 #include "trace/chunks.h"
 #include "trace/codec.h"
 #include "trace/encode.h"
+#include "trace/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,12 +93,17 @@ static void writer_free(struct mp_writer *writer)
     free(writer);
 }
 
-static enum mp_status begin_file(struct mp_writer *writer, int fd, const char *header)
+/* A new file with this header, or a trace that is continued. */
+static enum mp_status begin_file(struct mp_writer *writer, int fd, const char *header,
+                                 const struct mp_trace *trace)
 {
+    struct mp_chunk_file *file = &writer->output->file;
     struct mp_error error;
-    if (mp_chunk_file_begin(&writer->output->file, fd, header, &error) != MP_OK)
-        return writer_break(writer, error.status, error.text);
-    return MP_OK;
+    enum mp_status status = trace ? mp_chunk_file_resume(file, fd, trace, &error)
+                                  : mp_chunk_file_begin(file, fd, header, &error);
+
+    writer->output->dropped = trace ? trace->index.dropped : 0;
+    return status ? writer_break(writer, error.status, error.text) : MP_OK;
 }
 
 /* All but the file; NULL when memory is out. */
@@ -116,8 +122,9 @@ static struct mp_writer *writer_create(const struct mp_writer_options *options)
     return NULL;
 }
 
-enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer_options *options,
-                              struct mp_writer **result, struct mp_error *error)
+static enum mp_status open_writer(int fd, const char *header, const struct mp_trace *trace,
+                                  const struct mp_writer_options *options,
+                                  struct mp_writer **result, struct mp_error *error)
 {
     struct mp_writer *writer = writer_create(options);
     *result = NULL;
@@ -127,7 +134,7 @@ enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer
             close(fd);
         return MP_ERR_MEMORY;
     }
-    if (!options->sink && begin_file(writer, fd, header) != MP_OK) {
+    if (!options->sink && begin_file(writer, fd, header, trace) != MP_OK) {
         enum mp_status status =
             mp_error_set(error, writer->failure.status, "%s", writer->failure.text);
         close(fd);
@@ -136,6 +143,19 @@ enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer
     }
     *result = writer;
     return MP_OK;
+}
+
+enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer_options *options,
+                              struct mp_writer **writer, struct mp_error *error)
+{
+    return open_writer(fd, header, NULL, options, writer, error);
+}
+
+enum mp_status mp_writer_resume(int fd, const struct mp_trace *trace,
+                                const struct mp_writer_options *options, struct mp_writer **writer,
+                                struct mp_error *error)
+{
+    return open_writer(fd, NULL, trace, options, writer, error);
 }
 
 /* Compresses the encoded columns after the chunk header in output->packed, ending a block at every

@@ -53,6 +53,13 @@ struct mp_writer {
 enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer_options *options,
                               struct mp_writer **writer, struct mp_error *error);
 
+/* Continues a complete trace: rows follow those that it has. `fd` is the same file, for reading and
+ * writing, and the writer's from then on. The caller gives definitions numbers that are not
+ * taken. An interruption leaves the trace without an index, but whole. */
+enum mp_status mp_writer_resume(int fd, const struct mp_trace *trace,
+                                const struct mp_writer_options *options, struct mp_writer **writer,
+                                struct mp_error *error);
+
 /* Writes every row that was appended; the recorder calls it at least every 200 ms. */
 enum mp_status mp_writer_flush(struct mp_writer *writer);
 

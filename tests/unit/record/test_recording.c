@@ -156,8 +156,8 @@ static void steps_are_rows(void **state)
     call_log_put(log, &bare);
     recording_round(recording);
     assert_string_equal(rows_of(MP_TABLE_step),
-                        "thread=1 name=second recorded=1 start=100 duration=30 "
-                        "thread=1 name=first recorded=0 start=130 duration=20 ");
+                        "thread=1 name=second recorded=1 start=100 duration=30 run=0 bare=0 "
+                        "thread=1 name=first recorded=0 start=130 duration=20 run=0 bare=0 ");
 }
 
 /* A thread has the system's name of it when it is first used, and the one that it has at the end.
