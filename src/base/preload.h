@@ -1,12 +1,13 @@
 /* What libminiprof_preload.so offers to the recorder under the name MP_PRELOAD_SYMBOL: a struct
  * mp_preload that exists from the program's start to its end.
  *
- * Three things are noticed only by a library that stands before the program's calls:
+ * Four things are noticed only by a library that stands before the program's calls:
  *
  *   - the calls of the driver with which recording begins. Launches are slower as soon as CUPTI is
  *     present, so CUPTI stays out of a process until something is to be recorded;
  *   - waits of host threads outside of CUDA, and who woke them;
- *   - the host functions that streams and graphs call, where CUPTI has no records of them.
+ *   - the host functions that streams and graphs call, where CUPTI has no records of them;
+ *   - what a step takes as long as CUPTI is not there (base/steps.h).
  *
  * The recorder sets the functions below; NULL: nobody asks. They are called in the program's
  * threads. Those of waits must neither wait nor take a lock.
@@ -20,14 +21,17 @@
 
 #define MP_PRELOAD_SYMBOL  "miniprof_preload"
 #define MP_PRELOAD_LIBRARY "libminiprof_preload.so"
-#define MP_PRELOAD_VERSION 5u
+#define MP_PRELOAD_VERSION 6u
 
 enum mp_preload_call {
     MP_PRELOAD_PROFILER, /* cuProfilerStart, which cudaProfilerStart calls */
     MP_PRELOAD_GRAPH,    /* an empty graph is made */
     MP_PRELOAD_CAPTURE,  /* a stream capture begins */
     MP_PRELOAD_CAPTURED, /* a stream capture ends */
-    MP_PRELOAD_STOP      /* cuProfilerStop */
+    MP_PRELOAD_STOP,     /* cuProfilerStop */
+    /* The recorder does not hear of these: */
+    MP_PRELOAD_LAUNCH,      /* a kernel, copy or set is launched */
+    MP_PRELOAD_GRAPH_LAUNCH /* a graph is */
 };
 
 /* As enum wait_kind of trace/tables.def, which this side does not see. */
@@ -97,6 +101,8 @@ struct mp_preload {
     /* This library's: the host function that the calling thread is giving to the driver; NULL: it
      * is in no such call. */
     struct mp_preload_host_function *(*launching)(void);
+    /* This library's: CUPTI is about to come into the process; NULL: it does not care. */
+    void (*attached)(void);
     /* This library's: host functions given to graphs that it does not tell of, for want of room. */
     _Atomic uint64_t host_functions_lost;
 };

@@ -1,4 +1,4 @@
-/* What stands before the functions of the driver that take host functions.
+/* What stands before the functions of the driver that take host functions, or wait for the GPU.
  *
  * All arguments are integers or pointers, six at most. So one kind of function can stand before all
  * of them: it passes all six registers on, as many as the function behind it looks at. Each
@@ -12,10 +12,13 @@
 
 #include "preload/next.h"
 #include "preload/slots.h"
+#include "preload/steps.h"
+#include "preload/waits.h"
 
 #include "base/poison.h"
 
 /* From cuda.h, which is not needed to build this. */
+#define CUDA_SUCCESS         0
 #define CUDA_ERROR_NOT_FOUND 500
 #define NODE_TYPE_HOST       3                /* CU_GRAPH_NODE_TYPE_HOST */
 #define STREAM_PER_THREAD    ((uintptr_t)0x2) /* CU_STREAM_PER_THREAD */
@@ -60,7 +63,7 @@ static const struct host_call {
 };
 
 #define ROWS  (sizeof(rows) / sizeof(rows[0]))
-#define SLOTS 40 /* the first ones are for linked programs, one a row */
+#define SLOTS 80 /* the first ones are for linked programs, one a row */
 
 static struct {
     void *_Atomic real;
@@ -70,10 +73,20 @@ static atomic_uint slots_taken = ROWS;
 
 _Static_assert(ROWS < SLOTS, "room for functions that are looked up by name");
 
+static bool marks_steps(const struct host_call *row)
+{
+    return row->form == HOST_CALL_WAITS || row->form == HOST_CALL_ASKS;
+}
+
+/* cuGetProcAddress may be asked for a copy without its _v2. */
 static int find_row(const char *name)
 {
+    size_t length = strlen(name);
+
     for (size_t i = 0; i < ROWS; i++)
-        if (strcmp(rows[i].name, name) == 0)
+        if (strcmp(rows[i].name, name) == 0 ||
+            (marks_steps(&rows[i]) && strncmp(rows[i].name, name, length) == 0 &&
+             strcmp(rows[i].name + length, "_v2") == 0))
             return (int)i;
     return -1;
 }
@@ -156,6 +169,8 @@ static struct host_params *find_params(const struct host_call *row, const struct
         return node && node->type == NODE_TYPE_HOST ? &node->host : NULL;
     case HOST_CALL_FUNCTION:
     case HOST_CALL_CALLBACK:
+    case HOST_CALL_WAITS:
+    case HOST_CALL_ASKS:
     default:
         return NULL;
     }
@@ -255,11 +270,28 @@ static void *find_real(unsigned slot)
     return real;
 }
 
-static int take_call(unsigned slot, struct arguments call)
+/* Those of the recorder and of CUPTI are no steps of the program. */
+static int await(const struct host_call *row, void *real, const struct arguments *call,
+                 const void *caller)
+{
+    int result = call_real(real, call);
+
+    if (waits_left_alone(caller))
+        return result;
+    if (row->form == HOST_CALL_ASKS)
+        steps_asked(result == CUDA_SUCCESS);
+    else if (result == CUDA_SUCCESS)
+        steps_put(STEPS_WAIT, 0, 0);
+    return result;
+}
+
+static int take_call(unsigned slot, struct arguments call, const void *caller)
 {
     const struct host_call *row = &rows[slot < ROWS ? (int)slot : atomic_load(&slots[slot].row)];
     void *real = find_real(slot);
 
+    if (marks_steps(row))
+        return await(row, real, &call, caller);
     if (row->form == HOST_CALL_READ_PARAMS || row->form == HOST_CALL_READ_NODE)
         return read_back(row, real, &call);
     if (!atomic_load(&miniprof_preload.host_function))
@@ -275,10 +307,10 @@ static int take_call(unsigned slot, struct arguments call)
     static int host_call_##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,      \
                              uintptr_t f)                                                          \
     {                                                                                              \
-        return take_call(n, (struct arguments){{a, b, c, d, e, f}});                               \
+        return take_call(n, (struct arguments){{a, b, c, d, e, f}}, CALLER);                       \
     }
 #define TEN(X, t) X(t##0) X(t##1) X(t##2) X(t##3) X(t##4) X(t##5) X(t##6) X(t##7) X(t##8) X(t##9)
-#define ALL(X)    TEN(X, ) TEN(X, 1) TEN(X, 2) TEN(X, 3)
+#define ALL(X)    TEN(X, ) TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5) TEN(X, 6) TEN(X, 7)
 
 ALL(DEFINE)
 
@@ -296,7 +328,7 @@ enum linked { PRELOAD_HOST_CALLS(LINKED) };
     SHOWN int name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f);  \
     int name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f)         \
     {                                                                                              \
-        return take_call(ROW_##name, (struct arguments){{a, b, c, d, e, f}});                      \
+        return take_call(ROW_##name, (struct arguments){{a, b, c, d, e, f}}, CALLER);              \
     }
 PRELOAD_HOST_CALLS(LINKED)
 #undef LINKED
@@ -322,7 +354,7 @@ void *preload_host_call_for(int row, void *real)
 {
     unsigned count = atomic_load(&slots_taken);
 
-    if (is_ours_already(real))
+    if (is_ours_already(real) || (marks_steps(&rows[row]) && !steps_are_wanted()))
         return real;
     for (unsigned slot = ROWS; slot < count; slot++)
         if (atomic_load(&slots[slot].real) == real)

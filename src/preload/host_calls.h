@@ -1,5 +1,5 @@
 /* The driver's functions by which a program gives a host function to a stream or a graph, or reads
- * it back, and what stands before them.
+ * it back, or waits for the GPU, and what stands before them.
  *
  *     host_calls.c      stands before these functions; it passes a function of ours instead of the
  *                       program's, and gives the program its own one back
@@ -23,7 +23,9 @@ enum host_call_form {
     HOST_CALL_PARAMS,      /* a pointer to a CUDA_HOST_NODE_PARAMS */
     HOST_CALL_NODE,        /* a pointer to a CUgraphNodeParams, of any type of node */
     HOST_CALL_READ_PARAMS, /* the same two, which the function fills in */
-    HOST_CALL_READ_NODE
+    HOST_CALL_READ_NODE,
+    HOST_CALL_WAITS, /* it has none: it waits for the GPU, */
+    HOST_CALL_ASKS   /* or asks whether work is done (steps.h) */
 };
 
 /* X(NAME, BEFORE, FORM, ARGUMENT, NODE). BEFORE: from this version of CUDA on, cuGetProcAddress has
@@ -43,7 +45,21 @@ enum host_call_form {
     X(cuGraphAddNode_v2, 0, HOST_CALL_NODE, 5, -1)                                                 \
     X(cuGraphNodeSetParams, 0, HOST_CALL_NODE, 1, 0)                                               \
     X(cuGraphExecNodeSetParams, 0, HOST_CALL_NODE, 2, 1)                                           \
-    X(cuGraphNodeGetParams, 0, HOST_CALL_READ_NODE, 1, 0)
+    X(cuGraphNodeGetParams, 0, HOST_CALL_READ_NODE, 1, 0)                                          \
+    X(cuStreamSynchronize, 0, HOST_CALL_WAITS, 0, -1)                                              \
+    X(cuStreamSynchronize_ptsz, 0, HOST_CALL_WAITS, 0, -1)                                         \
+    X(cuCtxSynchronize, 0, HOST_CALL_WAITS, 0, -1)                                                 \
+    X(cuCtxSynchronize_v2, 0, HOST_CALL_WAITS, 0, -1)                                              \
+    X(cuEventSynchronize, 0, HOST_CALL_WAITS, 0, -1)                                               \
+    X(cuMemcpy, 0, HOST_CALL_WAITS, 0, -1)                                                         \
+    X(cuMemcpy_ptds, 0, HOST_CALL_WAITS, 0, -1)                                                    \
+    X(cuMemcpyHtoD_v2, 0, HOST_CALL_WAITS, 0, -1)                                                  \
+    X(cuMemcpyHtoD_v2_ptds, 0, HOST_CALL_WAITS, 0, -1)                                             \
+    X(cuMemcpyDtoH_v2, 0, HOST_CALL_WAITS, 0, -1)                                                  \
+    X(cuMemcpyDtoH_v2_ptds, 0, HOST_CALL_WAITS, 0, -1)                                             \
+    X(cuStreamQuery, 0, HOST_CALL_ASKS, 0, -1)                                                     \
+    X(cuStreamQuery_ptsz, 0, HOST_CALL_ASKS, 0, -1)                                                \
+    X(cuEventQuery, 0, HOST_CALL_ASKS, 0, -1)
 
 /* ---- host_calls.c ---- */
 

@@ -94,9 +94,12 @@
     X(dlopen)                                                                                      \
     X(dlsym)                                                                                       \
     X(gettid)                                                                                      \
+    X(mmap)                                                                                        \
+    X(munmap)                                                                                      \
     X(pthread_getcpuclockid)                                                                       \
     X(pthread_self)                                                                                \
     X(pthread_testcancel)                                                                          \
+    X(syscall)                                                                                     \
     X(_pthread_cleanup_push)                                                                       \
     X(_pthread_cleanup_pop)
 
@@ -136,6 +139,12 @@ static inline void *next_function(enum next_name name)
 #define NEXT(name)      ((__typeof__(&name))next_function(NEXT_##name))
 #define TRY(lock, name) ((__typeof__(&name))next_function(TRY_##lock))
 #define LIBC(name)      ((__typeof__(&name))next_function(LIBC_##name))
+
+/* The function of that name that a program would get without this library; NULL: none. */
+void *preload_find_next(const char *name);
+
+/* The driver's own function of that name; NULL: it has none, or is not loaded. */
+void *preload_find_in_driver(const char *name);
 
 /* What ours look like from outside. */
 #define SHOWN  __attribute__((visibility("default")))

@@ -23,6 +23,8 @@
 #define MIN_AT_FIRST 20 /* of 10 MHz and more */
 #endif
 
+SHOWN struct mp_preload miniprof_preload = {.version = MP_PRELOAD_VERSION};
+
 _Atomic uint64_t moments_min = MIN_AT_FIRST;
 
 static struct moments_pair first; /* from the constructor on */

@@ -1,7 +1,8 @@
-/* libminiprof_preload.so: intercepts the few functions of the CUDA driver that begin or end
- * something to be recorded, and tells the recorder before they do their work.
+/* libminiprof_preload.so: intercepts the functions of the CUDA driver that begin or end something
+ * to be recorded, and tells the recorder before they do their work.
  *
- * It also stands before the calls that take host functions (host_calls.h).
+ * It also stands before the calls that take host functions or wait (host_calls.h), and leaves marks
+ * of steps (steps.h).
  *
  * It needs no CUDA and does nothing in programs without CUDA. `miniprof run` adds it to LD_PRELOAD.
  * It costs a program one comparison in each dlsym.
@@ -28,6 +29,7 @@
 #include "base/preload.h"
 #include "preload/host_calls.h"
 #include "preload/next.h"
+#include "preload/steps.h"
 
 #include "base/poison.h"
 
@@ -84,7 +86,9 @@ static void *instead(const char *name, void *real, int version, unsigned long fl
     if (row >= 0)
         return preload_host_call_for(row, real);
     row = preload_find_watched(name);
-    return row < 0 ? real : stub_for(real, preload_call_of(row));
+    if (row < 0 || (preload_call_of(row) >= MP_PRELOAD_LAUNCH && !steps_are_wanted()))
+        return real;
+    return stub_for(real, preload_call_of(row));
 }
 
 static void *find_get_proc(void *_Atomic *known, const char *name)

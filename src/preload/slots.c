@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "preload/next.h"
+#include "preload/objects.h"
 #include "preload/slots.h"
+#include "preload/steps.h"
 
 #include "base/poison.h"
 
 #define CUDA_ERROR_NOT_FOUND 500 /* from cuda.h, which is not needed to build this */
-
-SHOWN struct mp_preload miniprof_preload = {.version = MP_PRELOAD_VERSION};
 
 static const struct {
     const char *name;
@@ -35,10 +35,18 @@ static struct {
 } slots[PRELOAD_SLOTS];
 static atomic_uint slots_taken = PRELOAD_LINKED_COUNT;
 
+/* Whether it is that name, or the name that goes with it for cuGetProcAddress. */
+static bool has_name(const char *row, const char *name)
+{
+    size_t length = strlen(name);
+
+    return strncmp(row, name, length) == 0 && (!row[length] || strcmp(row + length, "_v2") == 0);
+}
+
 int preload_find_watched(const char *name)
 {
     for (size_t i = 0; i < PRELOAD_LINKED_COUNT; i++)
-        if (strcmp(watched[i].name, name) == 0)
+        if (has_name(watched[i].name, name))
             return (int)i;
     return -1;
 }
@@ -48,41 +56,32 @@ static int not_there(void)
     return CUDA_ERROR_NOT_FOUND;
 }
 
-/* In the driver that is loaded, wherever it is. */
-void *preload_find_in_driver(const char *name)
+/* Leaves a mark, and tells the recorder. */
+static void note(enum mp_preload_call call)
 {
-    void *driver = LIBC(dlopen)("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    static const enum steps_kind marks[] = {[MP_PRELOAD_PROFILER] = STEPS_START,
+                                            [MP_PRELOAD_STOP] = STEPS_STOP,
+                                            [MP_PRELOAD_LAUNCH] = STEPS_LAUNCH,
+                                            [MP_PRELOAD_GRAPH_LAUNCH] = STEPS_GRAPH};
+    void (*before)(enum mp_preload_call call) = atomic_load(&miniprof_preload.before);
 
-    if (!driver)
-        return NULL;
-    void *found = LIBC(dlsym)(driver, name);
-    LIBC(dlclose)(driver);
-    return found;
-}
-
-/* The function that a linked program would get without this library. RTLD_NEXT knows the global
- * scope alone. A plug-in that is linked to the driver may have brought it into a scope of its own.
- */
-void *preload_find_next(const char *name)
-{
-    void *found = LIBC(dlsym)(RTLD_NEXT, name);
-
-    return found ? found : preload_find_in_driver(name);
+    if (marks[call])
+        steps_put(marks[call], 0, 0);
+    if (before && call < MP_PRELOAD_LAUNCH)
+        before(call);
 }
 
 void *preload_enter(unsigned long slot)
 {
     bool linked = slot < PRELOAD_LINKED_COUNT;
     enum mp_preload_call call = linked ? watched[slot].call : atomic_load(&slots[slot].call);
-    void (*before)(enum mp_preload_call call) = atomic_load(&miniprof_preload.before);
     void *real = atomic_load(&slots[slot].real);
 
     if (!real && linked) {
         real = preload_find_next(watched[slot].name);
         atomic_store(&slots[slot].real, real);
     }
-    if (before)
-        before(call);
+    note(call);
     return real ? real : (void *)not_there;
 }
 

@@ -20,11 +20,31 @@
     X(cuStreamBeginCaptureToGraph_ptsz, MP_PRELOAD_CAPTURE)                                        \
     X(cuStreamEndCapture, MP_PRELOAD_CAPTURED)                                                     \
     X(cuStreamEndCapture_ptsz, MP_PRELOAD_CAPTURED)                                                \
-    X(cuGraphCreate, MP_PRELOAD_GRAPH)
+    X(cuGraphCreate, MP_PRELOAD_GRAPH)                                                             \
+    X(cuGraphLaunch, MP_PRELOAD_GRAPH_LAUNCH)                                                      \
+    X(cuGraphLaunch_ptsz, MP_PRELOAD_GRAPH_LAUNCH)                                                 \
+    X(cuLaunchKernel, MP_PRELOAD_LAUNCH)                                                           \
+    X(cuLaunchKernel_ptsz, MP_PRELOAD_LAUNCH)                                                      \
+    X(cuLaunchKernelEx, MP_PRELOAD_LAUNCH)                                                         \
+    X(cuLaunchKernelEx_ptsz, MP_PRELOAD_LAUNCH)                                                    \
+    X(cuLaunchCooperativeKernel, MP_PRELOAD_LAUNCH)                                                \
+    X(cuLaunchCooperativeKernel_ptsz, MP_PRELOAD_LAUNCH)                                           \
+    X(cuMemcpyAsync, MP_PRELOAD_LAUNCH)                                                            \
+    X(cuMemcpyAsync_ptsz, MP_PRELOAD_LAUNCH)                                                       \
+    X(cuMemcpyHtoDAsync_v2, MP_PRELOAD_LAUNCH)                                                     \
+    X(cuMemcpyHtoDAsync_v2_ptsz, MP_PRELOAD_LAUNCH)                                                \
+    X(cuMemcpyDtoHAsync_v2, MP_PRELOAD_LAUNCH)                                                     \
+    X(cuMemcpyDtoHAsync_v2_ptsz, MP_PRELOAD_LAUNCH)                                                \
+    X(cuMemcpyDtoDAsync_v2, MP_PRELOAD_LAUNCH)                                                     \
+    X(cuMemcpyDtoDAsync_v2_ptsz, MP_PRELOAD_LAUNCH)                                                \
+    X(cuMemsetD8Async, MP_PRELOAD_LAUNCH)                                                          \
+    X(cuMemsetD8Async_ptsz, MP_PRELOAD_LAUNCH)                                                     \
+    X(cuMemsetD32Async, MP_PRELOAD_LAUNCH)                                                         \
+    X(cuMemsetD32Async_ptsz, MP_PRELOAD_LAUNCH)
 
-#define PRELOAD_LINKED_COUNT 11
-#define PRELOAD_SLOTS        32 /* the others are for functions looked up by name */
-#define PRELOAD_SLOTS_TEXT   "32"
+#define PRELOAD_LINKED_COUNT 31
+#define PRELOAD_SLOTS        96 /* the others are for functions looked up by name */
+#define PRELOAD_SLOTS_TEXT   "96"
 
 /* ---- stubs.c ---- */
 
@@ -36,16 +56,8 @@ void *preload_stub(unsigned slot);
 /* Runs before a call of the function in `slot`. Answers the address to jump to, never NULL. */
 void *preload_enter(unsigned long slot);
 
-extern struct mp_preload miniprof_preload;
-
-/* The function of that name that a program would get without this library; NULL: none. */
-void *preload_find_next(const char *name);
-
-/* The driver's own function of that name; NULL: it has none, or is not loaded. */
-void *preload_find_in_driver(const char *name);
-
-/* preload_find_watched: the row of a watched function; -1 if it is not watched. preload_call_of:
- * what a call of that function means. */
+/* preload_find_watched: the row of a watched function, which cuGetProcAddress may be asked for
+ * without _v2; -1 if it is not watched. preload_call_of: what a call of that function means. */
 int preload_find_watched(const char *name);
 enum mp_preload_call preload_call_of(int row);
 

@@ -10,7 +10,8 @@ preload=$BUILD/libminiprof_preload.so
 
 # bare COMMAND...: as `miniprof run --pairs` runs it when it does not record.
 bare() {
-    LD_PRELOAD=$preload MINIPROF_STEPS=$WORK/steps NVTX_INJECTION64_PATH=$preload "$@"
+    mkdir -p "$WORK/steps"
+    LD_PRELOAD=$preload MPSTEPS_FOLDER=$WORK/steps NVTX_INJECTION64_PATH=$preload "$@"
 }
 
 one() { # SIDE
@@ -20,7 +21,7 @@ one() { # SIDE
         alone) side bare alone "$calls" $what ;;
         bare) side bare bare bare "$calls" $what ;;
         esac
-        rm -f "$WORK/steps"
+        rm -rf "$WORK/steps"
     done
 }
 

@@ -75,6 +75,9 @@ static void go_without(struct gpu *gpu, const char *why)
 static enum mp_status set_up(struct gpu *gpu, struct mp_error *error)
 {
     struct mp_error why;
+
+    if (gpu->attach.preload && gpu->attach.preload->attached)
+        gpu->attach.preload->attached();
     enum mp_status opened = subscriber_open(gpu, &gpu->attach.other, &why);
 
     if (opened != MP_OK && !may_go_without(gpu)) {

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/settings/config.h"
+#include "base/steps.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
 #include "record/core/thread.h"
@@ -219,6 +220,9 @@ static void offer_nvtx(const struct recorder *recorder)
     Dl_info self;
 
     if (!wants_nvtx(recorder) || !dladdr((const void *)mp_recorder, &self) || !self.dli_fname)
+        return;
+    const char *passed_on = getenv(STEPS_NVTX); /* by the preloaded library */
+    if (passed_on && is_same_file(passed_on, self.dli_fname))
         return;
     if (present && *present && !is_same_file(present, self.dli_fname))
         mp_log_warn(

@@ -14,9 +14,6 @@
 
 #include "base/poison.h"
 
-extern struct mp_preload miniprof_preload;
-struct mp_preload miniprof_preload = {.version = MP_PRELOAD_VERSION};
-
 static const char *const names[] = {
 #define NAME(name) #name,
     NEXT_FUNCTIONS(NAME)

@@ -17,8 +17,6 @@
 
 #include "base/poison.h"
 
-struct mp_preload miniprof_preload = {.version = MP_PRELOAD_VERSION};
-
 static void start_anew(void)
 {
     memset(object_buckets, 0, sizeof object_buckets);
