@@ -113,7 +113,7 @@ done
 loop 400 push=it alpha=1 sync alpha=1 sync alpha=1 sync pop
 profile measured "${costs[@]}" MINIPROF_BASELINE=25% -- "$steps" init "${list[@]}"
 same "measured: exit code" 0 "$status"
-like "measured: how" "^(measured|calibrated_here)$" \
+like "measured: how" "^(not_recorded|calibrated_here)$" \
     "$(fact "d['recording_cost']['source']" iters --json measured.mpt)"
 
 # ---- Where nothing can be said ----

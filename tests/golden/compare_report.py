@@ -78,7 +78,7 @@ def compare_baseline(digest, iters):
     same("recording_cost", iters["recording_cost"], got)
     if of is not None and of["known"]:
         without, recorded = of["unrecorded"], of["recorded"]["p50_ns"]
-        same("measured", ("measured", recorded, max(0, recorded - without["p50_ns"]),
+        same("measured", ("not_recorded", recorded, max(0, recorded - without["p50_ns"]),
                           without["p50_ns"], without["p25_ns"], without["p75_ns"],
                           without["steps"], of["name"]),
              tuple(got[key] for key in ("source", "of_ns", "cost_ns", "without_ns", "low_ns",

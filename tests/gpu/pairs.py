@@ -80,7 +80,7 @@ def make_line(options):
     last = truths[-(len(truths) // len(p50s)):]
     trace = kept_trace(options.stem, [truth.pid for truth in last])
     cost = recording_cost(options.miniprof, trace)
-    model = recording_cost(options.miniprof, trace, "--recording-cost=model")
+    model = recording_cost(options.miniprof, trace, "--cost-by-model")
     why = str(cost.get("why_not") or model.get("why_not") or "-").replace("|", "/")
     print("|".join([options.program, *(",".join(f"{p50:.2f}" for p50 in side)
                                        for side in (p50s[::2], p50s[1::2])),

@@ -113,7 +113,8 @@ class Said:
 
     def is_measured(self):
         """Whether the cost of recording was measured, not estimated."""
-        return bool(self.iters) and self.iters["recording_cost"]["source"] == "measured"
+        return bool(self.iters) and self.iters["recording_cost"]["source"] in (
+            "measured_beside", "measured_in_run", "not_recorded")
 
     def by(self):
         if not self.iters:

@@ -22,19 +22,38 @@ static const char *const sources[RECORDING_COST_SOURCES] = {
     [RECORDING_COST_CALIBRATED_THERE] = "costs calibrated where it was recorded",
 };
 
+/* How it was measured, after the times. */
+static void add_source(const struct recording_cost *cost, char text[RECORDING_COST_BYTES])
+{
+    const char *steps = mp_count(cost->steps).text;
+
+    if (cost->source == RECORDING_COST_PAIRED)
+        mp_text_add(text, RECORDING_COST_BYTES, "measured in %s %s of runs%s.",
+                    mp_count(cost->pairs).text, cost->pairs == 1 ? "pair" : "pairs",
+                    cost->high - cost->low > cost->without / 4 ? ", which differ" : "");
+    else if (cost->source == RECORDING_COST_IN_RUN)
+        mp_text_add(text, RECORDING_COST_BYTES,
+                    "measured in this run, in %s steps before CUPTI came.", steps);
+    else
+        mp_text_add(text, RECORDING_COST_BYTES,
+                    "measured in %s steps. CUPTI stays, at some %.1fus a launch and a node.", steps,
+                    RECORDING_COST_FLOOR_NS / 1000.0);
+}
+
 static void describe_measured(const struct recording_cost *cost, char text[RECORDING_COST_BYTES])
 {
     char times[4][MP_FORMATTED_BYTES];
     double error = ((double)cost->high - (double)cost->low) / 2;
 
-    snprintf(text, RECORDING_COST_BYTES,
-             "A step '%.300s' takes %s without recording (%s to %s), %s with it: measured in %s "
-             "steps.",
-             cost->name ? cost->name : "",
-             mp_format_time_within(times[0], sizeof *times, cost->without, error),
-             mp_format_time_within(times[1], sizeof *times, cost->low, error),
-             mp_format_time_within(times[2], sizeof *times, cost->high, error),
-             mp_format_time(times[3], sizeof *times, cost->of), mp_count(cost->steps).text);
+    *text = '\0';
+    mp_text_add(text, RECORDING_COST_BYTES, "A step '%.300s' takes %s %s (%s to %s), %s with it: ",
+                cost->name ? cost->name : "",
+                mp_format_time_within(times[0], sizeof *times, cost->without, error),
+                recording_cost_is_bare(cost) ? "without recording" : "while it is not recorded",
+                mp_format_time_within(times[1], sizeof *times, cost->low, error),
+                mp_format_time_within(times[2], sizeof *times, cost->high, error),
+                mp_format_time(times[3], sizeof *times, cost->of));
+    add_source(cost, text);
 }
 
 const char *describe_recording_cost(const struct recording_cost *cost,
@@ -42,7 +61,7 @@ const char *describe_recording_cost(const struct recording_cost *cost,
 {
     char time[MP_FORMATTED_BYTES];
 
-    if (cost->source == RECORDING_COST_MEASURED) {
+    if (cost->source >= RECORDING_COST_NOT_RECORDED) {
         describe_measured(cost, text);
         return text;
     }
@@ -87,11 +106,9 @@ void print_baseline(const struct report_out *out, const struct mp_trace *trace,
     const struct recording_cost cost = recording_cost_measured(baseline);
     char text[RECORDING_COST_BYTES];
 
-    if (!baseline->asked)
-        return;
-    if (baseline_is_known(baseline))
+    if (cost.source)
         print_note(out, trace, "%s", describe_recording_cost(&cost, text));
-    else
+    else if (baseline->asked)
         print_missing(out, trace, baseline);
 }
 
@@ -126,7 +143,7 @@ void print_recording_cost(const struct report_out *out, const struct mp_trace *t
 
     if (baseline)
         print_baseline(out, trace, baseline);
-    if (cost && cost->source != RECORDING_COST_MEASURED && describe_recording_cost(cost, text))
+    if (cost && cost->source < RECORDING_COST_NOT_RECORDED && describe_recording_cost(cost, text))
         print_note(out, trace, "%s", text);
 }
 
@@ -138,12 +155,15 @@ void json_recording_cost(struct json_writer *json, const struct baseline *baseli
     if (!cost)
         return;
     bool known = cost->source != RECORDING_COST_UNKNOWN;
-    bool measured = cost->source == RECORDING_COST_MEASURED;
+    bool measured = cost->source >= RECORDING_COST_NOT_RECORDED;
+    bool floor = cost->source == RECORDING_COST_NOT_RECORDED;
     JSON_KEY_OBJECT(
         json, "recording_cost", FACT("source", recording_cost_source_key(cost->source)),
         FACT_IF("why_not", cost->why_not, cost->why_not), FACT_IF("cost_ns", known, cost->cost),
-        FACT_IF("of_ns", known, cost->of), FACT_IF("without_ns", measured, cost->without),
-        FACT_IF("low_ns", measured, cost->low), FACT_IF("high_ns", measured, cost->high),
+        FACT_IF("of_ns", known, cost->of), FACT_IF("without_ns", known, cost->without),
+        FACT_IF("low_ns", cost->high, cost->low), FACT_IF("high_ns", cost->high, cost->high),
+        FACT_IF("floor_ns", floor, (uint64_t)RECORDING_COST_FLOOR_NS),
+        FACT_IF("pairs", cost->pairs, (uint64_t)cost->pairs),
         FACT_IF("steps", measured, (uint64_t)cost->steps),
         FACT_IF("step_name", measured, cost->name));
 }

@@ -346,7 +346,7 @@ size_t digest_facts(const struct digest *digest, size_t columns,
                         columns);
     if (!digest->baseline_asked && !describe_recording_cost(&digest->recording_cost, text))
         ADD(begin(&lines[count++], "cost"),
-            "of recording: not known; miniprof run --baseline measures it");
+            "of recording: not known; miniprof run --pairs=5 measures it");
     return count;
 }
 
@@ -450,7 +450,7 @@ static void note_flight(struct notes *notes)
 static void note_baseline(struct notes *notes)
 {
     const struct digest_quality *quality = &notes->digest->quality;
-    bool measured = notes->digest->recording_cost.source == RECORDING_COST_MEASURED;
+    bool measured = notes->digest->recording_cost.source >= RECORDING_COST_NOT_RECORDED;
 
     if (notes->digest->baseline_asked && !measured)
         NOTE(notes, "no_baseline",

@@ -40,6 +40,10 @@ static const struct option_spec specs[] = {
      .offset = FIELD(candidates),
      .help =
          "what repeats and could be the iterations, the best first; --iterations takes its names"},
+    {.name = "cost-by-model",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(options.model),
+     .help = "what recording costs by the model, also where it was measured"},
     ONE_CLOCK_OPTION(FIELD(one_clock)),
     REPORT_AS_RECORDED_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(FIELD(report), "only iterations that begin in capture range N"),

@@ -15,7 +15,9 @@ const char *recording_cost_source_key(enum recording_cost_source source)
         [RECORDING_COST_BUILT_IN] = "built_in",
         [RECORDING_COST_CALIBRATED_HERE] = "calibrated_here",
         [RECORDING_COST_CALIBRATED_THERE] = "calibrated_there",
-        [RECORDING_COST_MEASURED] = "measured",
+        [RECORDING_COST_NOT_RECORDED] = "not_recorded",
+        [RECORDING_COST_IN_RUN] = "measured_in_run",
+        [RECORDING_COST_PAIRED] = "measured_beside",
     };
 
     return keys[source];
@@ -38,18 +40,36 @@ static enum mp_status estimate(const struct deps *deps, const struct mp_trace *t
     result->source = recording_cost_model_source(deps, trace);
     result->of = study->summary.headline.p50;
     result->cost = without < result->of ? round_to_two(result->of - without) : 0;
+    result->without = result->of - result->cost;
     return MP_OK;
 }
 
 /* ---- Measured ---- */
 
-struct recording_cost recording_cost_measured(const struct baseline *baseline)
+static struct recording_cost bare_cost(const struct baseline *baseline,
+                                       const struct bare_time *time,
+                                       enum recording_cost_source source)
+{
+    return (struct recording_cost){
+        .source = source,
+        .of = time->with,
+        .without = time->without,
+        .cost = time->without < time->with ? time->with - time->without : 0,
+        .low = time->low,
+        .high = time->high,
+        .steps = time->steps,
+        .pairs = source == RECORDING_COST_PAIRED ? time->count : 0,
+        .name = baseline->bare_name,
+    };
+}
+
+static struct recording_cost baseline_cost(const struct baseline *baseline)
 {
     const struct baseline_side *without = &baseline->unrecorded;
     uint64_t of = baseline->recorded.times.p50;
 
     return (struct recording_cost){
-        .source = RECORDING_COST_MEASURED,
+        .source = RECORDING_COST_NOT_RECORDED,
         .of = of,
         .without = without->times.p50,
         .cost = without->times.p50 < of ? of - without->times.p50 : 0,
@@ -60,15 +80,26 @@ struct recording_cost recording_cost_measured(const struct baseline *baseline)
     };
 }
 
+struct recording_cost recording_cost_measured(const struct baseline *baseline)
+{
+    if (baseline->paired.count)
+        return bare_cost(baseline, &baseline->paired, RECORDING_COST_PAIRED);
+    if (baseline->before.count)
+        return bare_cost(baseline, &baseline->before, RECORDING_COST_IN_RUN);
+    if (baseline_is_known(baseline))
+        return baseline_cost(baseline);
+    return (struct recording_cost){.source = RECORDING_COST_UNKNOWN};
+}
+
 enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *trace,
                                    const struct iterations_study *study,
                                    const struct baseline *baseline, struct recording_cost *result)
 {
     *result = (struct recording_cost){.source = RECORDING_COST_UNKNOWN};
-    if (baseline_is_known(baseline)) {
+    if (baseline)
         *result = recording_cost_measured(baseline);
+    if (result->source)
         return MP_OK;
-    }
     result->why_not = recording_cost_why_not(deps, trace);
     if (!result->why_not && study->summary.headline.split != ITERATIONS_ALIKE)
         result->why_not = "iterations take different times, by capture range or mode";
@@ -94,9 +125,9 @@ enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study
                             error));
     if (options->no_cost)
         return MP_OK;
-    enum mp_status status =
-        recording_cost_find(&trace_study->deps, trace, &trace_study->study, &trace_study->baseline,
-                            &trace_study->recording_cost);
+    enum mp_status status = recording_cost_find(&trace_study->deps, trace, &trace_study->study,
+                                                options->model ? NULL : &trace_study->baseline,
+                                                &trace_study->recording_cost);
     return mp_error_from(error, status, "cannot estimate what recording costs");
 }
 

@@ -1,7 +1,9 @@
-/* What recording costs: measured in steps that were not recorded, or else a rough estimate. No
- * other number follows from it: all times of all reports are as recorded (docs/recording-cost.md).
+/* What recording costs: measured where it can be, or else a rough estimate. All times of all
+ * reports are as recorded (docs/recording-cost.md).
  *
- *     baseline.c         steps with and without recording
+ *     marks.c, aligned.c the steps of runs without CUPTI, by their marks
+ *     keep.c             puts them into the trace
+ *     baseline.c         steps with and without recording, from the trace
  *     activities.c       what recording costs at each activity of the event graph, and the run
  *                        without these costs, solved as a what-if
  *     recording_cost.c   how much shorter that is
@@ -17,13 +19,15 @@
 #include "reports/recording_cost/baseline.h"
 #include "reports/replay/replay.h"
 
-/* Where the cost is known from. */
+/* Where the cost is known from; the best source comes last. */
 enum recording_cost_source {
     RECORDING_COST_UNKNOWN, /* `why_not` says why */
     RECORDING_COST_BUILT_IN,
     RECORDING_COST_CALIBRATED_HERE,
     RECORDING_COST_CALIBRATED_THERE, /* where the trace was recorded */
-    RECORDING_COST_MEASURED,         /* steps with and without recording (baseline.h) */
+    RECORDING_COST_NOT_RECORDED,     /* steps that were not recorded, though CUPTI was there */
+    RECORDING_COST_IN_RUN,           /* steps before CUPTI came */
+    RECORDING_COST_PAIRED,           /* runs without CUPTI */
     RECORDING_COST_SOURCES
 };
 
@@ -36,12 +40,18 @@ struct recording_cost {
     const char *why_not; /* static */
     uint64_t of;         /* P50 with recording: of the iterations' headline, or of the steps */
     uint64_t cost;       /* of that; an estimate is rounded to two digits; 0: none was found */
-    /* MEASURED: */
-    uint64_t without;   /* P50 of the steps that were not recorded */
-    uint64_t low, high; /* the middle half of them lies between */
-    size_t steps;       /* that were not recorded */
-    const char *name;   /* of the steps: the baseline's */
+    uint64_t without;    /* `of` without that cost */
+    uint64_t low, high; /* `without` lies between, 95 of 100 times; NOT_RECORDED: the middle half of
+                           the steps does; 0: not known */
+    /* From NOT_RECORDED on: */
+    size_t steps;     /* without CUPTI, or that were not recorded */
+    size_t pairs;     /* PAIRED: of runs */
+    const char *name; /* of the steps: the baseline's */
 };
+
+/* What CUPTI's presence costs a launch, and a node of a graph, while nothing is recorded: ns, on an
+ * H200 with CUDA 13.0 (docs/measurements.md, section 15). It stays in NOT_RECORDED. */
+#define RECORDING_COST_FLOOR_NS 400
 
 /* Why a trace cannot tell what recording costs at each activity; NULL: it can. Static. */
 const char *recording_cost_why_not(const struct deps *deps, const struct mp_trace *trace);
@@ -51,13 +61,19 @@ const char *recording_cost_why_not(const struct deps *deps, const struct mp_trac
  * then on. Comes after deps->quality.only is set. MP_ERR_MEMORY. */
 enum mp_status recording_cost_lay(struct deps *deps, const struct mp_trace *trace);
 
-/* The cost of an iteration of `study`. Needs deps_options.fronts, and recording_cost_lay.
- * O(activities), and 16 bytes an activity meanwhile. MP_ERR_MEMORY. */
+/* Whether the time without recording was measured without CUPTI in the process. */
+static inline bool recording_cost_is_bare(const struct recording_cost *cost)
+{
+    return cost->source >= RECORDING_COST_IN_RUN;
+}
+
+/* The cost of an iteration of `study`; `baseline` NULL: by the model. Needs deps_options.fronts,
+ * and recording_cost_lay. O(activities), and 16 bytes an activity meanwhile. MP_ERR_MEMORY. */
 enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *trace,
                                    const struct iterations_study *study,
                                    const struct baseline *baseline, struct recording_cost *result);
 
-/* What a baseline says that is known. */
+/* The best that was measured; UNKNOWN if nothing was. */
 struct recording_cost recording_cost_measured(const struct baseline *baseline);
 
 /* ---- A trace and its iterations ---- */
@@ -65,6 +81,7 @@ struct recording_cost recording_cost_measured(const struct baseline *baseline);
 struct trace_study_options {
     struct deps_options graph;
     struct iterations_options iterations;
+    bool model;   /* the cost by the model, also where it was measured */
     bool no_cost; /* nobody asks for recording_cost, and fronts are not needed for it */
 };
 

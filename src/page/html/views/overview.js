@@ -50,6 +50,13 @@ function headline({ advise, iters }, openView) {
     );
 }
 
+// The words for a step's time without the cost of recording, by its source.
+const MEASURED_BY = {
+    measured_beside: ["without recording", "measured in other runs"],
+    measured_in_run: ["without recording", "measured before recording began"],
+    not_recorded: ["while it is not recorded", "measured"],
+};
+
 // What recording costs, where that is known: measured, or a rough estimate of two digits.
 /** @param {Documents} documents */
 function costWords({ iters }) {
@@ -57,8 +64,9 @@ function costWords({ iters }) {
     if (!cost?.cost_ns) return "";
     const percent = Number(((cost.cost_ns / cost.of_ns) * 100).toPrecision(2));
     const error = (cost.high_ns - cost.low_ns) / 2;
-    return cost.source === "measured"
-        ? `; a step takes ${formatWithin(cost.without_ns, error)} without recording, measured`
+    const measured = MEASURED_BY[cost.source];
+    return measured
+        ? `; a step takes ${formatWithin(cost.without_ns, error)} ${measured.join(", ")}`
         : `; recording costs about ${percent} % of it, a rough estimate`;
 }
 
