@@ -32,8 +32,11 @@ struct run_values {
     const char *library;                   /* NULL: found next to the command */
     bool no_summary;                       /* record only */
     bool force;                            /* replace a trace file that exists */
+    uint64_t pairs;                        /* runs to compare with, and as many recorded ones */
     const char *settings[MP_SETTINGS_MAX]; /* by position in mp_settings; NULL: not given */
 };
+
+#define PAIRS_MAX 1000
 
 #define OWN_COUNT (sizeof own_specs / sizeof *own_specs)
 
@@ -52,6 +55,12 @@ static const struct option_spec own_specs[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct run_values, force),
      .help = "replace the trace file if it exists (default: nothing is run)"},
+    {.name = "pairs",
+     .argument = "N",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct run_values, pairs),
+     .help = "run the program N times without the recorder and N times with it, in turn; the trace "
+             "of the last run has the steps of all, and reports say what recording costs"},
 };
 
 _Static_assert(MP_SETTINGS_MAX + OWN_COUNT <= OPTIONS_MAX, "room for all");
@@ -269,7 +278,20 @@ static void print_traces(const struct written_traces *traces, bool flight)
     print_others(traces, only_other, flight);
 }
 
-static void print_result(const struct run_values *values, pid_t pid, const struct timespec *since)
+/* `folder` is empty if no marks were wanted. */
+static void keep_steps(const struct written_traces *traces, const char *folder, uint64_t pairs)
+{
+    if (!*folder)
+        return;
+    if (traces->own_exists)
+        pairs_keep(traces->own, folder, (unsigned)pairs);
+    for (size_t i = 0; i < traces->other_count; i++)
+        pairs_keep(traces->others[i], folder, (unsigned)pairs);
+    pairs_remove(folder); /* now: nobody may want to read what is printed next */
+}
+
+static void finish_traces(const struct run_values *values, const char *folder, pid_t pid,
+                          const struct timespec *since)
 {
     struct written_traces traces;
     struct mp_error error;
@@ -278,7 +300,9 @@ static void print_result(const struct run_values *values, pid_t pid, const struc
         MP_OK) {
         complain("run", "%s", error.text);
     } else {
-        print_traces(&traces, *setting_in_force(values, "flight"));
+        keep_steps(&traces, folder, values->pairs);
+        if (!values->no_summary)
+            print_traces(&traces, *setting_in_force(values, "flight"));
     }
     written_traces_free(&traces);
 }
@@ -310,23 +334,71 @@ static int check_output(const struct run_values *values, const char *program)
 
 /* ---- The command ---- */
 
-static int run_program(struct launch *launch, const struct run_values *values, char **argv)
+/* Runs it once, or in pairs. *finished: it was run as often as was asked for. */
+static int run_often(struct launch *launch, const struct run_values *values, char **argv,
+                     const char *folder, struct child *child, bool *finished)
+{
+    char marks[SCRATCH_BYTES + 2];
+
+    if (values->pairs)
+        return pairs_run(launch, argv, (unsigned)values->pairs, folder, child, finished);
+    snprintf(marks, sizeof marks, "%s/1", folder);
+    if (*folder && mkdir(marks, 0700) == 0)
+        launch->steps = marks;
+    *finished = true;
+    return launch_run(launch, argv, child);
+}
+
+static int run_in(struct launch *launch, const struct run_values *values, char **argv,
+                  const char *folder, struct child *child)
 {
     struct timespec since = launch_file_time();
-    struct child child = {.mask = NULL};
+    bool finished;
 
-    if (launch_run(launch, argv, &child) != 0) {
+    if (run_often(launch, values, argv, folder, child, &finished) != 0) {
         complain("run", "cannot make a process: %m");
         return EXIT_UNREADABLE;
     }
-    if (child.start_errno) {
-        complain("run", "cannot run '%s': %s", argv[0], strerror(child.start_errno));
-        return child.exit_code;
+    if (child->start_errno)
+        complain("run", "cannot run '%s': %s", argv[0], strerror(child->start_errno));
+    else if (finished)
+        finish_traces(values, folder, child->pid, &since);
+    else
+        complain("run", "a signal ended this run: there is no comparison");
+    return child->exit_code;
+}
+
+static int run_program(struct launch *launch, const struct run_values *values, char **argv)
+{
+    struct child child = {.mask = NULL};
+    char folder[SCRATCH_BYTES];
+    struct mp_error error;
+
+    if (scratch_make(folder, &error) != MP_OK && values->pairs) {
+        complain("run", "%s", error.text);
+        return EXIT_UNREADABLE;
     }
-    if (!values->no_summary)
-        print_result(values, child.pid, &since);
+    int code = run_in(launch, values, argv, folder, &child);
+    if (*folder)
+        pairs_remove(folder);
     child_die_alike(&child);
-    return child.exit_code;
+    return code;
+}
+
+/* Why the program cannot be run in pairs; NULL: it can. */
+static const char *refuse_pairs(const struct run_values *values, const struct launch *launch,
+                                const char *program)
+{
+    if (!values->pairs)
+        return NULL;
+    if (values->pairs > PAIRS_MAX)
+        return "it takes 1 to 1000 pairs";
+    if (*setting_in_force(values, "flight"))
+        return "not together with --flight";
+    return launch_bears_preload(launch, program) ? NULL
+                                                 : "this program cannot be started with "
+                                                   "libminiprof_preload.so, which times the steps "
+                                                   "of bare runs";
 }
 
 int cmd_run(int argc, char **argv)
@@ -346,6 +418,11 @@ int cmd_run(int argc, char **argv)
         complain("run", "cannot find %s; --library=FILE names it",
                  values.library ? values.library : "libminiprof.so");
         return EXIT_UNREADABLE;
+    }
+    const char *refusal = refuse_pairs(&values, &launch, argv[first]);
+    if (refusal) {
+        complain("run", "--pairs: %s", refusal);
+        return EXIT_USAGE;
     }
     int code = check_output(&values, argv[first]);
     return code == EXIT_FINE ? run_program(&launch, &values, argv + first) : code;

@@ -23,6 +23,7 @@
 #include "base/preload.h"
 #include "base/settings/config.h"
 #include "base/status.h"
+#include "base/steps.h"
 #include "base/text/strings.h"
 #include "cli/program.h"
 
@@ -375,26 +376,31 @@ static bool has_other_libc(const char *path)
 
 /* Whether the program can be started with a preloaded library: AddressSanitizer's runtime ends a
  * program in which it is not the first library, and the library is made for glibc. */
-static bool bears_preload(const char *program)
+bool launch_bears_preload(const struct launch *launch, const char *program)
 {
     char path[PATH_MAX];
 
-    return !program_find(program, path) ||
-           !(program_needs(path, "libasan.so") || has_other_libc(path));
+    return *launch->preload && (!program_find(program, path) ||
+                                !(program_needs(path, "libasan.so") || has_other_libc(path)));
+}
+
+/* Whether CUPTI is there as soon as CUDA is, by the settings in the environment. */
+static bool begins_at_once(struct mp_config *config)
+{
+    mp_config_from_environment(config, NULL, NULL);
+    return !mp_config_waits(config) || (config->attach == MP_ATTACH_INIT && getenv(ATTACH_NAME));
 }
 
 /* Whether the preloaded library is of use to the recorder with these settings: for waits of host
- * threads, or because CUPTI may come late. */
+ * threads, because CUPTI may come late, or for steps. */
 static bool wants_preload(const struct launch *launch)
 {
     static struct mp_config config; /* 40 KiB */
+    bool at_once = begins_at_once(&config);
 
-    mp_config_from_environment(&config, NULL, NULL);
-    bool at_once =
-        !mp_config_waits(&config) || (config.attach == MP_ATTACH_INIT && getenv(ATTACH_NAME));
-    if (config.waits == MP_SWITCH_OFF && at_once)
+    if (config.waits == MP_SWITCH_OFF && at_once && !launch->compares)
         return false;
-    return *launch->preload && bears_preload(launch->program);
+    return launch_bears_preload(launch, launch->program);
 }
 
 /* Appends to a list with colons in the environment, because what is there may have to be first. */
@@ -442,21 +448,51 @@ static void set_operators(void)
         fprintf(stderr, "miniprof run: no folder for --operators: %s\n", error.text);
 }
 
+/* Marks of steps. NVTX knows one tool, so the preloaded library passes its calls on. */
+static bool set_steps(const struct launch *launch)
+{
+    return setenv(STEPS_VARIABLE, launch->steps, 1) == 0 &&
+           (!launch->compares || setenv(STEPS_ALL, "1", 1) == 0) &&
+           setenv("NVTX_INJECTION64_PATH", launch->preload, 1) == 0 &&
+           (launch->bare || setenv(STEPS_NVTX, launch->library, 1) == 0);
+}
+
+/* Steps are of use where some are made before CUPTI comes, or by a run without it. */
+static bool wants_steps(const struct launch *launch)
+{
+    static struct mp_config config; /* 40 KiB */
+
+    return launch->steps && (launch->compares || !begins_at_once(&config));
+}
+
+/* In the child: the program as it runs without the recorder, but for marks of its steps. */
+static int set_bare(const struct launch *launch)
+{
+    return unsetenv("CUDA_INJECTION64_PATH") == 0 && set_preload(launch->preload) &&
+                   set_steps(launch)
+               ? 0
+               : ENOMEM;
+}
+
 /* In the child: the environment that the CUDA driver, NVTX and NCCL look at. */
 static int set_environment(void *context)
 {
     const struct launch *launch = context;
 
+    if (launch->bare)
+        return set_bare(launch);
     if (setenv("CUDA_INJECTION64_PATH", launch->library, 1) != 0 ||
         setenv("NVTX_INJECTION64_PATH", launch->library, 1) != 0 ||
-        !launch->export_settings(launch->context))
+        !launch->export_settings(launch->context) ||
+        (launch->output && setenv("MINIPROF_OUTPUT", launch->output, 1) != 0))
         return ENOMEM;
     if (wants_nccl() && setenv("NCCL_PROFILER_PLUGIN", launch->library, 0) != 0)
         return ENOMEM;
     set_operators();
-    if (wants_preload(launch) && !set_preload(launch->preload))
-        return ENOMEM;
-    return 0;
+    if (!wants_preload(launch))
+        return 0;
+    bool steps = wants_steps(launch);
+    return set_preload(launch->preload) && (!steps || set_steps(launch)) ? 0 : ENOMEM;
 }
 
 int launch_run(struct launch *launch, char **argv, struct child *child)

@@ -51,12 +51,21 @@ struct launch {
     bool (*export_settings)(const void *context);
     const void *context;
 
+    /* A folder for the marks of steps (base/steps.h); NULL: nobody asks. */
+    const char *steps;
+    bool compares;      /* they go on when CUPTI has come */
+    bool bare;          /* nothing but marks: no recorder */
+    const char *output; /* where traces go instead; NULL: as the settings say */
+
     const char *program; /* launch_run's argv[0] */
 };
 
 /* Finds the library to inject: `given`, or next to this command, or in ../lib. Returns false if
  * there is none. */
 bool launch_find_library(struct launch *launch, const char *given);
+
+/* Whether the program can be started with the preloaded library. */
+bool launch_bears_preload(const struct launch *launch, const char *program);
 
 /* Runs argv with the two injection variables and the settings. If recording waits for a range,
  * LD_PRELOAD is set too, and MINIPROF_ATTACH=graph unless the variable is already set. Otherwise as
@@ -66,6 +75,21 @@ int launch_run(struct launch *launch, char **argv, struct child *child);
 /* The earliest time stamp that files can have which are written from now on. File systems take
  * times from the kernel's tick, which is slightly later than the clock. */
 struct timespec launch_file_time(void);
+
+/* ---- Runs without the recorder, to compare with ---- */
+
+/* Runs the program bare and recorded in turn, `pairs` times each. `folder` is for marks and traces;
+ * only the last run's trace goes where the settings say, and *child is the last run. -1 with errno:
+ * a process could not be made. Stops after a run that did not start or that a signal ended. */
+int pairs_run(struct launch *launch, char **argv, unsigned pairs, const char *folder,
+              struct child *child, bool *finished);
+
+/* Puts the steps that the runs have left in `folder` into a trace, and says what is missing.
+ * `pairs` 0: a single run, which says nothing. */
+void pairs_keep(const char *trace, const char *folder, unsigned pairs);
+
+/* Removes the folder and what the runs have left there. */
+void pairs_remove(const char *folder);
 
 /* ---- Their traces ---- */
 
