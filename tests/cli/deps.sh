@@ -110,7 +110,7 @@ quiet
 stdout_like <<'OUT'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Capture range 1 of 2
-==4242== What if vecAdd[*]=0:
+==4242== What if vecAdd[*]=0 (as recorded):
           Now            New     Difference  Difference(%)  Name
       1.070ms        1.020ms       -50.00us         -4.67%  Total
 ==4242== *

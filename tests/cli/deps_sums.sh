@@ -70,7 +70,7 @@ def check_all(d):
         check_iterations(d)
     if "what_if" in d and d["what_if"]["changes"] == ["host=1x"]:
         assert [w["new_ns"] for w in d["what_if"]["windows"]] == \
-            [w["window_ns"] for w in d["windows"]]
+            [w["now_ns"] for w in d["what_if"]["windows"]]
     return True
 END
 

@@ -244,12 +244,13 @@ same "by idle: times of iters, memory without work" "near" "$(python3 - <<'P'
 import json
 keys = {"launch-bound": "idle_launch_ns", "between queued work": "idle_queued_ns",
         "waiting for a copy": "idle_copy_ns", "waiting for the host": "idle_host_ns",
-        "synchronisation": "idle_sync_ns", "cause not known": "idle_unknown_ns"}
+        "synchronisation": "idle_sync_ns", "recording": "idle_recording_ns",
+        "cause not known": "idle_unknown_ns"}
 iterations = json.load(open("clocks.iters.json"))["iterations"]
 rows = {row["name"]: row for row in json.load(open("clocks.json"))["work"]
         if row["counter"] == "dram_active"}
 rows.pop("[other idle time]", None)
-truth = {name: sum(row[key] for row in iterations) for name, key in keys.items()}
+truth = {name: sum(row[key] or 0 for row in iterations) for name, key in keys.items()}
 ok = ({name: row["time_ns"] for name, row in rows.items()}
       == {name: time for name, time in truth.items() if time}
       and len(rows) >= 2 and all(row["mean"] is None or row["mean"] < 2 for row in rows.values())

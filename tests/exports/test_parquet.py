@@ -26,7 +26,8 @@ WORK = EVENT + "device# context# stream# correlation name!~ graph_id graph_node_
 KNOWN = " activity# iteration# on_critical_path? critical_ns"
 QUANTITIES = ("latency_ns host_ns api_ns busy_ns kernel_ns htod_ns dtoh_ns other_copy_ns set_ns "
               "overlap_ns others_ns idle_ns idle_launch_ns idle_queued_ns idle_copy_ns "
-              "idle_host_ns idle_sync_ns idle_unknown_ns launches kernels copies bytes_copied")
+              "idle_host_ns idle_sync_ns idle_recording_ns idle_unknown_ns launches kernels copies "
+              "bytes_copied")
 SUMMARY = {
     "run": "run_id!~ job!~ date!~ host!~ rank!# pid command~ recorder~ driver# cupti# gpus!# "
            "gpu_name~ gpu_uuid~ started_ns! dur_ns! records! dropped! whole!? iterations# "

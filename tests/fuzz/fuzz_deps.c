@@ -43,21 +43,24 @@ static void expect_what_if(const struct deps *deps, const struct deps_windows *w
                            const struct deps_result *result)
 {
     struct deps_changes changes = {.items = NULL};
-    struct deps_gain gains[MAX_GAINS];
+    struct deps_gains gains = {.count = 0};
+    struct deps_what_if what_if;
     uint64_t *lengths = calloc(windows->count + 1, sizeof *lengths);
     uint64_t *slack = calloc(deps->count + (size_t)1, sizeof *slack);
-    size_t found = 0;
 
     expect(deps_slack(deps, windows, slack) == MP_OK);
     expect(deps_replay(deps, NULL, windows, lengths) == MP_OK);
     expect(deps_changes_add(&changes, "*=0.5x", NULL) == MP_OK);
     expect(deps_changes_add(&changes, "launch=+3us", NULL) == MP_OK);
     expect(deps_replay(deps, &changes, windows, lengths) == MP_OK);
+    expect(deps_what_if(deps, &changes, windows, &what_if) == MP_OK);
+    deps_what_if_free(&what_if);
     deps_changes_free(&changes);
     if (result->row_count < 100)
-        expect(deps_top_gains(deps, windows, result, gains, MAX_GAINS, &found) == MP_OK);
-    for (size_t i = 1; i < found; i++)
-        expect(gains[i].gain <= gains[i - 1].gain);
+        expect(deps_top_gains(deps, windows, &gains, MAX_GAINS) == MP_OK);
+    for (size_t i = 1; i < gains.count; i++)
+        expect(gains.items[i].gain <= gains.items[i - 1].gain);
+    free(gains.items);
     free(slack);
     free(lengths);
 }

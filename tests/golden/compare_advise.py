@@ -303,15 +303,20 @@ def compare(program, path):
         yield f"iterations: {document['iterations']}, {document['judged']} judged"
     if abs(step - loop.step()) > max(2, 0.002 * step):
         yield f"step: {step}, from end to end {loop.step()}"
+    basis, known = document["basis_p50_ns"], trace.recording.known
+    if document["basis"] != ("without_recording" if known else "as_recorded"):
+        yield f"the basis is {document['basis']}"
+    if basis > step or (basis != step and not known):
+        yield f"the basis is {basis}, but an iteration takes {step}"
     gains = [one["gain_ns"] for one in findings]
     order = [(one["certainty"] == "bound", -one["gain_ns"] * one["confidence"])
              for one in findings]
-    if order != sorted(order) or any(gain > step for gain in gains):
+    if order != sorted(order) or any(gain > basis for gain in gains):
         yield f"gains are not in order, or more than there is: {gains}"
     if not set(not_tried) | {one["rule"] for one in findings} <= set(RULES):
         yield "rules that there are not"
     for one in findings:
-        yield from check(program, path, loop, one, step)
+        yield from check(program, path, loop, one, basis)
     keys = {one["rule"] for one in findings}
     if "pageable_copies" in keys and not pageable(loop):
         yield "pageable copies without any"
@@ -324,12 +329,12 @@ def compare(program, path):
         yield f"no tail, although it would gain {expected}"
 
 
-def check(program, path, loop, one, step):
+def check(program, path, loop, one, basis):
     """Yields what is wrong with a finding."""
     if one["gain_percent"] < 1:
         yield f"{one['rule']}: gains {one['gain_percent']} %"
-    if abs(one["gain_percent"] - 100 * one["gain_ns"] / step) > 0.001:
-        yield f"{one['rule']}: {one['gain_percent']} % of {step}"
+    if abs(one["gain_percent"] - 100 * one["gain_ns"] / basis) > 0.001:
+        yield f"{one['rule']}: {one['gain_percent']} % of {basis}"
     if not one["numbers"] or not one["evidence"] or len(one["lines"]) > 5:
         yield f"{one['rule']}: no number"
     expected = EVIDENCE.get(one["rule"], lambda _: {})(loop)
@@ -351,9 +356,7 @@ def what_if(program, path, loop, names, change):
         changes += ["--what-if", re.sub(r"([*?\[])", r"[\1]", name) + "=" + change]
     document = sources.document(program, "deps", "--json", "--iters", loop.document["name"],
                                 *changes, path)
-    after = document["what_if"]["new_ns"]
-    before = sum(item["host_end_ns"] - item["begin_ns"] for item in loop.items)
-    return (before - after) / len(loop.items)
+    return (document["what_if"]["now_ns"] - document["what_if"]["new_ns"]) / len(loop.items)
 
 
 def check_what_if(program, path, loop, one):

@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 
+import recording
 import sources
 
 TABLES = ("string", "thread", "stream", "function", "node", "kernel", "copy", "set", "graph",
@@ -31,7 +32,7 @@ BLOCKS = re.compile(
     r"cu(Module|Library)(Load.*|Unload)|cuDevicePrimaryCtxReset")
 PARTS = ("kernel_ns", "htod_ns", "dtoh_ns", "other_copy_ns", "set_ns", "others_ns",
          "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns",
-         "idle_unknown_ns")
+         "idle_recording_ns", "idle_unknown_ns")
 
 SEGMENT = r"O*L[LO]*[WA](?:O*[WA])*|(?:O+W|O*A)W*"
 
@@ -61,6 +62,7 @@ class Trace:
     """The rows of a trace, and which call launched what."""
 
     def __init__(self, program, path):
+        self.recording = recording.of(program, path)
         self.rows = {table: sources.dumped(program, path, table, "--raw") for table in TABLES}
         self.texts = {row["id"]: row["text"] for row in self.rows["string"]}
         self.devices = {row["id"]: row["device"] for row in self.rows["stream"]}
@@ -445,6 +447,23 @@ def pieces(window, work, calls):
     return list(zip(cuts, cuts[1:]))
 
 
+def add_idle(trace, window, gap, result):
+    """The parts of a gap, of each of which recording has the same share: that of the path to the
+    end of the gap."""
+    since, until = gap[0][0], gap[-1][1]
+    work, costs = gap[-1][3], 0
+    if trace.recording.known:
+        if work:
+            work = trace.recording.by_work[work.kind, work.correlation, work.begin, work.end]
+        thread = {row["id"]: row["tid"] for row in trace.rows["thread"]}.get(window.thread)
+        costs = trace.recording.before(work, thread, since, until)
+    for begin, end, why, _ in gap:
+        part = (costs * (end - since) // (until - since) -
+                costs * (begin - since) // (until - since))
+        result["idle_recording_ns"] += part
+        result[f"idle_{why}_ns"] += end - begin - part
+
+
 def measure(trace, window):
     """The quantities of a window."""
     devices = {work.device for work in window.work}
@@ -456,7 +475,7 @@ def measure(trace, window):
             for call in trace.within(calls, window.begin, window.end)]
     result = collections.Counter(latency_ns=window.end - window.begin,
                                  host_ns=window.host_end - window.begin)
-    running, at, last = [], 0, None
+    running, at, last, idle = [], 0, None, []
     for begin, end in pieces(window, used, near):
         while at < len(used) and used[at].begin <= begin:
             running.append(used[at])
@@ -476,7 +495,11 @@ def measure(trace, window):
             following = bisect.bisect_right(begins, begin)
             nearest = used[following] if following < len(used) else None
             result["idle_ns"] += end - begin
-            result[f"idle_{cause(trace, window, begin, nearest, last)}_ns"] += end - begin
+            if not idle or idle[-1][-1][1] != begin:
+                idle.append([])
+            idle[-1].append((begin, end, cause(trace, window, begin, nearest, last), nearest))
+    for gap in idle:
+        add_idle(trace, window, gap, result)
     result["launches"] = window.launches
     result["kernels"] = sum(work.kind in ("kernel", "graph") for work in window.work)
     result["copies"] = sum(max(1, work.row["count"]) for work in window.work
@@ -516,7 +539,11 @@ def compare_statistics(comparison, trace, by, report):
     items = report["iterations"]
     count = len(items)
     for key, found in report["statistics"].items():
-        values = sorted(item[key] for item in items)
+        values = [item[key] for item in items]
+        if key == "idle_recording_ns" and not trace.recording.known:
+            comparison.same(f"{by}: {key}", [found] + values, [None] * (count + 1))
+            continue
+        values.sort()
         mean = sum(values) / count
         spread = sum((value - mean) ** 2 for value in values)
         expected = {"mean": float(mean), "min": values[0], "max": values[-1],
@@ -534,7 +561,7 @@ def compare_statistics(comparison, trace, by, report):
     median = items[latencies.index(usual)]
     outliers = sorted((item for item in items if item["latency_ns"] > int(limit)),
                       key=lambda item: -item["latency_ns"])
-    grown = [max(item[part] - median[part] for part in PARTS) for item in outliers]
+    grown = [max((item[part] or 0) - (median[part] or 0) for part in PARTS) for item in outliers]
     comparison.same(f"{by}: outliers", [o["iteration"] for o in report["outliers"]],
                     [item["iteration"] for item in outliers])
     comparison.same(f"{by}: growth", [o["by_ns"] for o in report["outliers"]],
@@ -573,7 +600,8 @@ def compare_windows(comparison, trace, by, report, windows):
         comparison.same(f"{what}: thread", item["thread"],
                         window.thread if window.thread in known else None)
         for key in report["statistics"]:
-            comparison.same(f"{what}: {key}", item[key], expected[key])
+            comparison.same(f"{what}: {key}", item[key], None if key == "idle_recording_ns" and
+                            not trace.recording.known else expected[key])
 
 
 def compare_kernels(comparison, trace, report):

@@ -57,12 +57,12 @@ def compare_iterations(digest, iters):
 
 def compare_time(digest, iters):
     got = dict(digest["time"])
-    means = {key: one["mean"] for key, one in iters["statistics"].items()}
+    means = {key: one and one["mean"] for key, one in iters["statistics"].items()}
     same("busy", means["busy_ns"], got.pop("busy_ns"))
     alone = means["busy_ns"] - means["kernel_ns"]
     if abs(got["copies_alone_ns"] - alone) > 1e-6 * means["latency_ns"]:
         wrong.append(f"copies alone: {got['copies_alone_ns']} instead of {alone}")
-    whole = sum(got.values())
+    whole = sum(value or 0 for value in got.values())
     if abs(whole - means["latency_ns"]) > 1:
         wrong.append(f"parts add up to {whole}, and the latency is {means['latency_ns']}")
     del got["copies_alone_ns"]

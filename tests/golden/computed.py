@@ -26,6 +26,7 @@ import compare_overlap
 import compare_report
 import compare_top
 import compare_traces
+import recording
 
 RANKS = pathlib.Path(__file__).resolve().parents[1] / "e2e" / "ranks" / "compare.py"
 DIGEST = "the digest is what the other reports say", compare_report.compare
@@ -34,6 +35,7 @@ OF_A_TRACE = (
     ("the summary's sums are those of the rows", compare.compare_sums),
     ("the NVTX result's sums are those of the rows", compare_nvtx.compare),
     ("the iterations follow from the rows", compare_iters.compare),
+    ("what recording costs of the path follows from the rows", recording.compare),
     ("the layers are those of the rows", compare_layers.compare),
     ("the findings follow from the rows", compare_advise.compare),
     ("what top shows of all of it follows from the rows", compare_top.compare),

@@ -96,7 +96,7 @@ def transformed(name):
 # section 2). So the time of the queries themselves may be there as that of calls, and time in which
 # the GPU is idle have another cause, but no more than that.
 OWN_TIME = {"api_ns", "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns",
-            "idle_sync_ns", "idle_unknown_ns"}
+            "idle_sync_ns", "idle_recording_ns", "idle_unknown_ns"}
 
 
 def bystander_changes_nothing(check, subject):
@@ -183,7 +183,7 @@ def compare_twice(check, name, single, double, ranges):
 
 def copy_keeps_statistics(check, subject):
     """The trace given twice, as further capture ranges, has the same iterations twice."""
-    trace = transform.bracketed(transform.read(in_data(subject.path)))
+    trace = transform.bracketed(transform.with_costs(transform.read(in_data(subject.path))))
     double, ranges = transform.twice(trace)
     with tempfile.TemporaryDirectory() as folder:
         one = transform.write(trace, os.path.join(folder, "one.mpt"))

@@ -40,6 +40,7 @@ Law = collections.namedtuple("Law", "name holds most_bytes jobs")
 LAWS = (
     Law("a change that is none changes nothing", replays.nothing_changes, None, True),
     Law("a greater factor makes no window shorter", replays.factors_are_in_order, 60000, True),
+    Law("recording gains at most its row", replays.recording_gains_at_most_its_row, None, False),
     Law("a gain is between nothing and the critical time", replays.gains_are_bounded, None, False),
     Law("windows of deps are iterations of iters", replays.windows_are_iterations, None, True),
     Law("the page says what the commands say", figures.page_is_the_commands, None, False),

@@ -65,10 +65,52 @@ def nothing_changes(check, subject):
     for mode, change in itertools.product(modes(subject), changes):
         found = deps(*mode, "--what-if", change, subject.path)
         if found:
-            check.equal(f"deps {' '.join(mode)} --what-if '{change}' {subject.name}",
-                        lengths(found["windows"]), lengths(found["what_if"]["windows"], "new_ns"))
-            check.equal(f"deps {' '.join(mode)} --what-if '{change}' {subject.name}, the sum",
-                        found["window_ns"], found["what_if"]["new_ns"])
+            what_if, name = found["what_if"], f"deps {' '.join(mode)} --what-if '{change}'"
+            check.equal(f"{name} {subject.name}", lengths(what_if["windows"], "now_ns"),
+                        lengths(what_if["windows"], "new_ns"))
+            check.equal(f"{name} {subject.name}, the sum", what_if["now_ns"], what_if["new_ns"])
+            check.equal(f"{name} {subject.name}, the basis", what_if["basis"],
+                        "as_recorded" if found["recording_ns"] is None else "without_recording")
+            if what_if["basis"] == "as_recorded":
+                check.equal(f"{name} {subject.name}, now", lengths(found["windows"]),
+                            lengths(what_if["windows"], "now_ns"))
+
+
+def alone(windows):
+    """The numbers of the windows that begin when all before them have ended."""
+    ended = 0
+    for number, window in enumerate(windows):
+        if window["begin_ns"] >= ended:
+            yield number
+        ended = max(ended, window["end_ns"])
+
+
+def recording_gains_at_most_its_row(check, subject):
+    """Without recording a window whose begin stays is shorter, by at most the row. None that is
+    alone is longer. It is the basis of all other changes."""
+    if subject.job:
+        return
+    for mode in modes(subject):
+        found = deps(*mode, "--what-if", "recording=0", subject.path)
+        if not found:
+            continue
+        name, what_if = f"deps {' '.join(mode)} {subject.name}", found["what_if"]
+        now, new = (lengths(what_if["windows"], key) for key in ("now_ns", "new_ns"))
+        check.equal(f"{name}: now it is as recorded", lengths(found["windows"]), now)
+        longer = [at for at in alone(found["windows"]) if new[at] > now[at]]
+        check.holds(f"{name}: none is longer", not longer, longer[:3])
+        most = whose_begin_stays(mode, subject)
+        if most is None or len(now) == most:
+            gain = sum(now) - sum(new)
+            check.holds(f"{name}: at most the row", gain <= found["recording_ns"],
+                        f"{gain} of {found['recording_ns']}")
+        half = deps(*mode, "--what-if", "recording=0.5x", subject.path)["what_if"]
+        for at in range(len(now) if most is None else most):
+            check.holds(f"{name}: half of it, window {at + 1}", new[at] <= lengths(
+                half["windows"], "new_ns")[at] <= now[at])
+        other = deps(*mode, "--what-if", "kernel=0.5x", subject.path)
+        if other:
+            check.equal(f"{name}: the basis", new, lengths(other["what_if"]["windows"], "now_ns"))
 
 
 FACTORS = ("0", "0.5", "1", "2") if SHORT else ("0", "0.25", "0.5", "1", "2", "4")
@@ -103,16 +145,14 @@ def factors_are_in_order(check, subject):
 
 
 def gains_are_bounded(check, subject):
-    """What an activity can gain is not less than nothing, nor more than it has on the path. What a
-    wait takes to return after what it waited for is its own time, which the path has in <Other>."""
+    """What an activity can gain is not less than nothing, nor more than it has on the path of the
+    run of which that is the gain."""
     for mode in modes(subject):
         if whose_begin_stays(mode, subject) == 0:
             continue
         found = deps(*mode, "--gains", "20", subject.path)
-        waits = {row["name"] for row in (found or {}).get("rows", []) if row["waiting_ns"]}
         for row in (found or {}).get("top", []):
-            most = row["critical_ns"] + (found["recording_ns"] or 0) + \
-                found["parts"]["return_ns"] * (row["name"] in waits)
+            most = row["critical_ns"]
             check.holds(f"deps {' '.join(mode)} --gains 20 {subject.name}: {row['name']}",
                         0 <= row["gain_ns"] <= most, f"gains {row['gain_ns']} of {most}")
 

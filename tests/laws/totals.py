@@ -183,7 +183,7 @@ def paths(sums, name, where, document):
 
 
 IDLE = ["idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns",
-        "idle_unknown_ns"]
+        "idle_recording_ns", "idle_unknown_ns"]
 COPIES = ["htod_ns", "dtoh_ns", "other_copy_ns"]
 
 
@@ -191,6 +191,10 @@ def iters(sums):
     for where, document in each("iters", "--each"):
         rows = document["iterations"]
         statistics = document["statistics"]
+        if statistics["idle_recording_ns"] is None:  # what recording costs is not known
+            statistics["idle_recording_ns"] = {"mean": 0, "min": 0, "max": 0}
+            for row in rows:
+                row["idle_recording_ns"] = 0
         if None in statistics.values():  # work is missing
             continue
         means = {name: one["mean"] for name, one in statistics.items()}

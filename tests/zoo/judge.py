@@ -142,7 +142,7 @@ class Said:
         """us of an iteration as a CUDA graph, as is advised; None without that advice."""
         for finding in self.advise["findings"] if self.advise else []:
             if finding["rule"] == "launch_bound" and finding["gain_ns"] is not None:
-                return (self.advise["step_p50_ns"] - finding["gain_ns"]) / 1e3
+                return (self.advise["basis_p50_ns"] - finding["gain_ns"]) / 1e3
         return None
 
     def warns(self):

@@ -78,6 +78,8 @@ interface AdviceDocument extends Note {
     iterations: number;
     latency_p50_ns: number;
     step_p50_ns: number;
+    basis: "without_recording" | "as_recorded";
+    basis_p50_ns: number;
     framework: string | null;
     quality: { gap: boolean; warning: string };
 }

@@ -294,9 +294,9 @@ struct advise_finding advise_finding_of(enum advise_rule_id rule)
 
 void advise_add(struct advice *advice, struct advise_finding *finding)
 {
-    if (!advice->step || advice->count == ADVISE_RULES)
+    if (!advice->basis || advice->count == ADVISE_RULES)
         return;
-    finding->percent = 100 * (double)finding->gain / (double)advice->step;
+    finding->percent = 100 * (double)finding->gain / (double)advice->basis;
     if (finding->percent >= MIN_PERCENT)
         advise_keep(advice, finding);
 }
@@ -313,7 +313,7 @@ static enum mp_status advise_judge_rule(struct advise *advise, enum advise_rule_
     MP_TRY(rules[rule].judge(advise, &finding));
     if (words)
         finding.to_do = words;
-    if (advise->step)
+    if (advise->basis)
         finding.gain = advise_usual_gain(advise, finding.gain);
     MP_TRY(advise_find_callers(advise, &finding));
     advise_add(advice, &finding);
@@ -397,6 +397,8 @@ enum mp_status advise_build(const struct advise_input *input, struct advice *adv
         status = prepare(&advise);
     if (!status) {
         advice->step = advise.step;
+        advice->basis = advise.basis;
+        advice->without_recording = advise.deps->recording.before;
         advice->judged = advise.judged;
         status = judge_all(&advise, advice);
     }

@@ -108,7 +108,7 @@ struct advise_caller {
 struct advise_finding {
     enum advise_rule_id rule;
     uint64_t gain; /* ns an iteration: mean of the iterations that are no outliers; if that is more
-                      than the step, its share of the mean step. Never more than the step */
+                      than the step, its share of the mean step. Never more than the step (basis) */
     double percent;
     const char *title; /* static */
     const char *to_do; /* static */
@@ -149,9 +149,11 @@ struct advice {
     size_t count;
     enum advise_reason reasons[ADVISE_RULES];
     const struct quality_gap *gap; /* static; NULL: none */
-    uint64_t step; /* ns, P50: of a request its own time; else from end to end; for a single
-                      iteration its latency. `percent` refers to this. */
-    size_t judged; /* iterations that are no outliers, and of `kind` */
+    uint64_t step;  /* ns, P50, as recorded: of a request its own time; else from end to end; for a
+                       single iteration its latency */
+    uint64_t basis; /* the same of the run that gains are of: `percent` refers to this */
+    bool without_recording; /* that run lacks what recording costs; else it is the recorded one */
+    size_t judged;          /* iterations that are no outliers, and of `kind` */
     const struct iterations_kind *kind; /* the study's: the capture range or mode that is judged;
                                            NULL: all */
     const char *framework;              /* static; NULL: not known */

@@ -92,8 +92,9 @@ struct advise {
     const struct iteration_measures *measures;
     const struct iterations_summary *summary;
     struct mp_error *error;
-    uint64_t step; /* P50 */
-    uint64_t mean; /* step */
+    uint64_t step;  /* P50, as recorded */
+    uint64_t basis; /* P50 of the run that gains are of */
+    uint64_t mean;  /* step of that run */
     size_t judged;
     bool has_work;     /* an iteration has device work */
     uint8_t *regular;  /* by iteration: it counts (advice.judged); owned */
@@ -101,7 +102,7 @@ struct advise {
     uint8_t *edits;    /* by activity: enum deps_edit, all 0 when a rule begins; owned */
     double factor;     /* of DEPS_EDIT_SCALED */
     double (*factor_of)(const void *context, uint32_t activity); /* NULL: `factor` for all */
-    uint64_t *before; /* by iteration: its step as recorded, ns; owned */
+    uint64_t *before; /* by iteration: its step in the run that gains are of, ns; owned */
     uint64_t *after;  /* the same in the last replay; owned */
     struct deps_replayer replayer;
     struct advise_kind *kinds;      /* by name; owned */
@@ -126,7 +127,8 @@ advise_judge advise_launch_bound, advise_pageable_copies, advise_synchronous_cop
 
 /* ---- gain.c ---- */
 
-/* Sets up the replay and the steps as recorded. MP_ERR_MEMORY; advise_gain_free in any case. */
+/* Sets up the replay and the steps without a change. Gains are of the run without what recording
+ * costs, if that is known. MP_ERR_MEMORY; advise_gain_free in any case. */
 enum mp_status advise_gain_init(struct advise *advise);
 void advise_gain_free(struct advise *advise);
 

@@ -82,23 +82,45 @@ static void find_steps(const struct advise *advise, uint64_t *steps)
     }
 }
 
-/* P50 and mean of the steps of what counts. */
+/* Of the steps of what counts; `values` has room for them. */
+static struct statistics usual_step(const struct advise *advise, const uint64_t *steps,
+                                    uint64_t *values)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < advise->iterations->count; i++) {
+        if (advise->regular[i])
+            values[count++] = steps[i];
+    }
+    return statistics_of(values, count);
+}
+
+/* Solves the run that gains are of. Its P50 and mean are those of the recorded run at most. */
 static enum mp_status find_usual_step(struct advise *advise)
 {
     uint64_t *values = calloc(advise->judged + 1, sizeof *values);
-    size_t count = 0;
+    enum mp_status status = values ? deps_replayer_run(&advise->replayer, NULL) : MP_ERR_MEMORY;
+    bool known = advise->deps->recording.before;
+    struct statistics recorded;
 
-    if (!values)
-        return MP_ERR_MEMORY;
-    for (size_t i = 0; i < advise->iterations->count; i++) {
-        if (advise->regular[i])
-            values[count++] = advise->before[i];
+    if (!status) {
+        find_steps(advise, advise->before);
+        recorded = usual_step(advise, advise->before, values);
+        advise->step = advise->basis = recorded.p50;
+        advise->mean = (uint64_t)recorded.mean;
     }
-    struct statistics steps = statistics_of(values, count);
-    advise->step = steps.p50;
-    advise->mean = (uint64_t)steps.mean;
+    if (!status && known) {
+        advise->replayer.less = &advise->deps->recording;
+        status = deps_replayer_run(&advise->replayer, NULL);
+    }
+    if (!status && known) {
+        find_steps(advise, advise->before);
+        struct statistics bare = usual_step(advise, advise->before, values);
+        advise->basis = bare.p50 < advise->basis ? bare.p50 : advise->basis;
+        advise->mean = bare.mean < recorded.mean ? (uint64_t)bare.mean : advise->mean;
+    }
     free(values);
-    return MP_OK;
+    return status;
 }
 
 enum mp_status advise_gain_init(struct advise *advise)
@@ -110,8 +132,6 @@ enum mp_status advise_gain_init(struct advise *advise)
     if (!advise->before || !advise->after)
         return MP_ERR_MEMORY;
     MP_TRY(deps_replayer_init(&advise->replayer, advise->deps));
-    MP_TRY(deps_replayer_run(&advise->replayer, NULL));
-    find_steps(advise, advise->before);
     return find_usual_step(advise);
 }
 
@@ -148,10 +168,10 @@ enum mp_status advise_replay(struct advise *advise, uint64_t *gain)
 
 uint64_t advise_usual_gain(const struct advise *advise, uint64_t gain)
 {
-    if (gain <= advise->step)
+    if (gain <= advise->basis)
         return gain;
     double share = gain < advise->mean ? (double)gain / (double)advise->mean : 1;
-    return (uint64_t)(share * (double)advise->step);
+    return (uint64_t)(share * (double)advise->basis);
 }
 
 /* Whose lines a finding is about: the callers of the calls and the work that the rule changed in

@@ -138,14 +138,13 @@ static void put_callers(const struct report_out *out, const struct advice *advic
 static void put_finding(const struct report_out *to, size_t number, const struct advice *advice)
 {
     const struct advise_finding *finding = &advice->findings[number - 1];
-    uint64_t step = advice->step;
     char gain[MP_FORMATTED_BYTES];
     char whole[MP_FORMATTED_BYTES];
 
     fprintf(to->file, "%2zu. %s: %s-%s of %s, %.1f %%\n", number, finding->title,
             finding->certainty == ADVISE_BOUND ? "at most " : "",
             mp_format_time(gain, sizeof gain, finding->gain),
-            mp_format_time(whole, sizeof whole, step), finding->percent);
+            mp_format_time(whole, sizeof whole, advice->basis), finding->percent);
     put_wrapped(to, 4, finding->evidence);
     put_lines(to, finding);
     put_callers(to, advice, finding);
@@ -261,9 +260,10 @@ static void put_findings(const struct report_out *out, const struct mp_trace *tr
     print_prefix(out, trace);
     if (advice->count)
         fprintf(out->file,
-                "%s finding%s, estimates before bounds; each gain is of its change alone: they do "
-                "not add up\n",
-                mp_count(advice->count).text, advice->count == 1 ? "" : "s");
+                "%s finding%s, estimates before bounds; each gain (%s) is of its change alone: "
+                "they do not add up\n",
+                mp_count(advice->count).text, advice->count == 1 ? "" : "s",
+                deps_basis_text(advice->without_recording));
     else
         fputs("No findings.\n", out->file);
     for (size_t i = 0; i < advice->count; i++)
@@ -300,7 +300,7 @@ static struct report_cell key_cell(const void *at, struct report_table *table)
 static struct report_cell step_cell(const void *at, struct report_table *table)
 {
     (void)at;
-    return report_number_cell(((const struct advice *)table->of)->step);
+    return report_number_cell(((const struct advice *)table->of)->basis);
 }
 
 static struct report_cell evidence_cell(const void *at, struct report_table *table)
@@ -475,11 +475,12 @@ void print_advise_json(FILE *out, const struct advise_report *report)
     json_open_document(&json, out, JSON_LINES);
     json_head(&json, iterations->trace, &deps->quality, &deps->profile->definitions,
               iterations->range, ranges_count(&deps->profile->ranges));
-    JSON_FACTS(&json, FACT("iterations", iterations->iterations->count),
-               FACT("judged", advice->judged),
-               FACT("latency_p50_ns", iterations->summary->statistics[ITERATION_LATENCY].p50),
-               FACT("step_p50_ns", advice->step), FACT("framework", advice->framework),
-               FACT_IF("framework_percent", advice->framework != NULL, advice->framework_percent));
+    JSON_FACTS(
+        &json, FACT("iterations", iterations->iterations->count), FACT("judged", advice->judged),
+        FACT("latency_p50_ns", iterations->summary->statistics[ITERATION_LATENCY].p50),
+        FACT("step_p50_ns", advice->step), FACT("basis", deps_basis_key(advice->without_recording)),
+        FACT("basis_p50_ns", advice->basis), FACT("framework", advice->framework),
+        FACT_IF("framework_percent", advice->framework != NULL, advice->framework_percent));
     json_headline(&json, &iterations->summary->headline);
     json_recording_cost(&json, iterations->baseline, iterations->recording_cost);
     json_advise_findings(&json, advice);

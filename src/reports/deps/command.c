@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text/strings.h"
 #include "cli/command.h"
@@ -118,8 +119,8 @@ struct work {
     struct deps_iterations iterations;
     uint64_t *critical;
     uint64_t *slack;
-    uint64_t *lengths;
-    struct deps_gain *gains;
+    struct deps_what_if what_if;
+    struct deps_gains gains;
     struct stacks_gaps gaps; /* of one process */
     struct deps_report report;
 };
@@ -127,8 +128,8 @@ struct work {
 static void work_free(struct work *work)
 {
     stacks_gaps_free(&work->gaps);
-    free(work->gains);
-    free(work->lengths);
+    free(work->gains.items);
+    deps_what_if_free(&work->what_if);
     free(work->slack);
     free(work->critical);
     deps_iterations_free(&work->iterations);
@@ -207,17 +208,29 @@ static enum mp_status find_slack(struct work *work)
     return MP_OK;
 }
 
+/* A job knows no cost of recording. */
+static enum mp_status replay_job(struct work *work)
+{
+    const struct deps_windows *windows = &work->windows;
+    struct deps_what_if *what_if = &work->what_if;
+
+    what_if->before = calloc(windows->count + 1, sizeof *what_if->before);
+    what_if->after = calloc(windows->count + 1, sizeof *what_if->after);
+    if (!what_if->before || !what_if->after)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < windows->count; i++)
+        what_if->before[i] = windows->items[i].end - windows->items[i].begin;
+    return job_replay(&work->job, &work->values->changes, windows, what_if->after, NULL);
+}
+
 static enum mp_status replay(struct work *work)
 {
     const struct option_texts *texts = &work->values->what_if;
 
-    work->lengths = calloc(work->windows.count + 1, sizeof *work->lengths);
-    if (!work->lengths)
-        return MP_ERR_MEMORY;
     MP_TRY(work->matched
-               ? job_replay(&work->job, &work->values->changes, &work->windows, work->lengths, NULL)
-               : deps_replay(work->deps, &work->values->changes, &work->windows, work->lengths));
-    work->report.lengths = work->lengths;
+               ? replay_job(work)
+               : deps_what_if(work->deps, &work->values->changes, &work->windows, &work->what_if));
+    work->report.what_if = &work->what_if;
     work->report.changes = texts->items;
     work->report.change_count = texts->count;
     return MP_OK;
@@ -228,12 +241,8 @@ static enum mp_status find_gains(struct work *work)
     size_t names = work->deps->names.count;
     size_t max = work->values->gains < names ? (size_t)work->values->gains : names;
 
-    work->gains = calloc(max + 1, sizeof *work->gains);
-    if (!work->gains)
-        return MP_ERR_MEMORY;
-    MP_TRY(deps_top_gains(work->deps, &work->windows, work->report.result, work->gains, max,
-                          &work->report.gain_count));
-    work->report.gains = work->gains;
+    MP_TRY(deps_top_gains(work->deps, &work->windows, &work->gains, max));
+    work->report.gains = &work->gains;
     return MP_OK;
 }
 
@@ -369,6 +378,10 @@ static enum mp_status match_changes(const struct work *work, struct mp_error *er
 
     if (!wrong)
         return MP_OK;
+    if (!strcmp(wrong->pattern, "recording"))
+        return mp_error_set(error, MP_ERR_ARGUMENT, "what recording costs is not known: %s",
+                            work->matched ? "the trace is one of several ranks"
+                                          : recording_cost_why_not(work->deps, work->trace));
     for (size_t i = 0; deps_changes_word(i); i++)
         mp_nearest_offer(&nearest, deps_changes_word(i));
     for (uint32_t id = 1; id <= work->deps->names.count; id++)

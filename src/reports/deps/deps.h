@@ -416,6 +416,11 @@ enum mp_status deps_path_steps(const struct deps *deps, const struct deps_window
 enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint64_t begin,
                                 struct deps_steps *steps);
 
+/* What recording costs on the path from `begin` to `end`, ns: to the begin of a device activity, or
+ * if `work` is DEPS_NONE, on a thread, which may be DEPS_NONE too. Takes no memory. */
+uint64_t deps_recording_before(const struct deps *deps, uint32_t work, uint32_t thread,
+                               uint64_t begin, uint64_t end);
+
 /* ---- The paths of many windows ---- */
 
 /* Windows of one kind, such as iterations. Statistics are over all of them, times in ns. */

@@ -104,7 +104,8 @@ static void give_activity(struct walk *walk, uint32_t index, uint64_t from)
     const struct deps_activity *activity = &walk->deps->activities[index];
     uint64_t time = go_back(walk, from, index, DEPS_NO_PART);
 
-    walk->result->rows[activity->name].critical += time;
+    if (walk->result->rows)
+        walk->result->rows[activity->name].critical += time;
     if (walk->critical)
         walk->critical[index] += time;
 }
@@ -120,7 +121,7 @@ static void give_host_code(struct walk *walk, uint32_t next, uint64_t until)
         give_recording(walk, stop, walk->deps->activities[next].begin, walk->deps->recording.before,
                        next);
 
-    if (stop < walk->moment)
+    if (stop < walk->moment && walk->result->rows)
         deps_divide_host_code(walk->deps, walk->lane, stop, walk->moment, walk->result->parts);
     go_back(walk, until, DEPS_NONE, DEPS_HOST_CODE);
 }
@@ -341,6 +342,24 @@ enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint
     enum mp_status status = take_steps(&walk, steps);
     deps_result_free(&result);
     return status;
+}
+
+uint64_t deps_recording_before(const struct deps *deps, uint32_t work, uint32_t thread,
+                               uint64_t begin, uint64_t end)
+{
+    const struct deps_window window = {.begin = begin, .thread = DEPS_NONE};
+    struct deps_result parts = {.rows = NULL}; /* nobody asks for names */
+    struct walk walk = {.deps = deps,
+                        .window = &window,
+                        .result = &parts,
+                        .moment = end,
+                        .at = work,
+                        .lane = thread,
+                        .below = DEPS_NONE};
+
+    if (deps->recording.before)
+        follow(&walk);
+    return parts.parts[DEPS_RECORDING];
 }
 
 /* ---- The paths of many windows ---- */

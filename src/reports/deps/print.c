@@ -153,7 +153,7 @@ static enum mp_status json_sections(struct json_writer *json, const struct deps_
         json_key(json, "iterations");
         MP_TRY(json_deps_iterations(json, report));
     }
-    if (report->lengths) {
+    if (report->what_if) {
         json_key(json, "what_if");
         MP_TRY(json_deps_what_if(json, report));
     }
@@ -204,7 +204,7 @@ static enum mp_status print_json(FILE *out, const struct deps_report *report)
 /* Prints what was asked for. What-if and --gains replace the table. */
 static enum mp_status print_sections(const struct report_out *out, const struct deps_report *report)
 {
-    bool alone = !report->lengths && (!report->gains || report->gains_too);
+    bool alone = !report->what_if && (!report->gains || report->gains_too);
 
     if (quality_gap(&report->deps->quality)) {
         print_gap(out, report->trace, quality_gap(&report->deps->quality), "critical path");
@@ -219,7 +219,7 @@ static enum mp_status print_sections(const struct report_out *out, const struct 
         MP_TRY(print_deps_names(out, report));
     if (report->slowest)
         MP_TRY(print_deps_slowest(out, report));
-    if (report->lengths)
+    if (report->what_if)
         MP_TRY(print_deps_what_if(out, report));
     if (report->gains)
         print_deps_top(out, report);

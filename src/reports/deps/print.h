@@ -43,14 +43,11 @@ struct deps_report {
     const char *iterations_name;
     size_t slowest; /* how many of them; 0: none */
 
-    /* --what-if: new lengths of the windows, ns; NULL: not asked for. */
-    const uint64_t *lengths;
-    const char *const *changes; /* as they were written */
+    const struct deps_what_if *what_if; /* --what-if; NULL: not asked for */
+    const char *const *changes;         /* as they were written */
     size_t change_count;
 
-    /* --gains; NULL: not asked for. */
-    const struct deps_gain *gains;
-    size_t gain_count;
+    const struct deps_gains *gains; /* --gains; NULL: not asked for */
     bool gains_too; /* they stand below the other tables instead of in their place */
 };
 

@@ -43,26 +43,26 @@ static const struct report_column columns[] = {
     COLUMN("Name", NULL, TEXT, 4, MEMBER(struct outcome, name)),
 };
 
-static uint64_t total_of(const struct deps_report *report)
+static uint64_t total_of(const struct deps_report *report, const uint64_t *lengths)
 {
     uint64_t total = 0;
 
     for (size_t i = 0; i < report->windows->count; i++)
-        total += report->lengths[i];
+        total += lengths[i];
     return total;
 }
 
-static enum mp_status new_statistics(const struct deps_report *report,
-                                     struct statistics *statistics)
+static enum mp_status statistics_of_windows(const struct deps_report *report,
+                                            const uint64_t *lengths, struct statistics *statistics)
 {
     size_t count = report->windows->count;
-    uint64_t *lengths = calloc(count + 1, sizeof *lengths);
+    uint64_t *copy = calloc(count + 1, sizeof *copy);
 
-    if (!lengths)
+    if (!copy)
         return MP_ERR_MEMORY;
-    memcpy(lengths, report->lengths, count * sizeof *lengths);
-    *statistics = statistics_of(lengths, count);
-    free(lengths);
+    memcpy(copy, lengths, count * sizeof *copy);
+    *statistics = statistics_of(copy, count);
+    free(copy);
     return MP_OK;
 }
 
@@ -73,7 +73,7 @@ static void print_title(const struct report_out *out, const struct deps_report *
     print_prefix(out, report->trace);
     for (size_t i = 0; i < report->change_count; i++)
         fprintf(out->file, "%s%s", i ? ", " : "What if ", report->changes[i]);
-    fputs(":\n", out->file);
+    fprintf(out->file, " (%s):\n", deps_basis_text(report->what_if->without_recording));
 }
 
 /* Says why a change of the launch latency gained nothing: the calls that launch still take their
@@ -84,7 +84,8 @@ static void print_what_stays(const struct report_out *out, const struct deps_rep
 
     for (size_t i = 0; i < report->change_count; i++)
         latency |= mp_text_starts_with(report->changes[i], "launch_latency=");
-    if (latency && report_has_titles(out) && total_of(report) == report->result->window)
+    if (latency && report_has_titles(out) &&
+        total_of(report, report->what_if->after) == total_of(report, report->what_if->before))
         print_note(out, report->trace,
                    "Note: the calls that launch stay; a change such as cudaLaunchKernel=0 takes "
                    "them away.");
@@ -92,17 +93,17 @@ static void print_what_stays(const struct report_out *out, const struct deps_rep
 
 enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report)
 {
-    struct outcome outcomes[4] = {
-        {"Total", (double)report->result->window, (double)total_of(report)}};
-    struct statistics after = {0};
+    const struct deps_what_if *what_if = report->what_if;
+    struct outcome outcomes[4] = {{"Total", (double)total_of(report, what_if->before),
+                                   (double)total_of(report, what_if->after)}};
+    struct statistics before;
+    struct statistics after;
 
-    MP_TRY(new_statistics(report, &after));
-    if (report->iterations) {
-        const struct statistics *before = &report->iterations->window;
-        outcomes[1] = (struct outcome){"Iteration, mean", before->mean, after.mean};
-        outcomes[2] = (struct outcome){"Iteration, P50", (double)before->p50, (double)after.p50};
-        outcomes[3] = (struct outcome){"Iteration, P99", (double)before->p99, (double)after.p99};
-    }
+    MP_TRY(statistics_of_windows(report, what_if->before, &before));
+    MP_TRY(statistics_of_windows(report, what_if->after, &after));
+    outcomes[1] = (struct outcome){"Iteration, mean", before.mean, after.mean};
+    outcomes[2] = (struct outcome){"Iteration, P50", (double)before.p50, (double)after.p50};
+    outcomes[3] = (struct outcome){"Iteration, P99", (double)before.p99, (double)after.p99};
     print_title(out, report);
     report_array(out,
                  &(struct report_layout){REPORT_COLUMNS(columns), .measuring = REPORT_FIT_UNITS},
@@ -119,8 +120,8 @@ static void json_new_windows(struct json_writer *json, const struct deps_report 
 
         json_open_object(json);
         json_deps_window(json, report, window);
-        JSON_FACTS(json, FACT("now_ns", window->end - window->begin),
-                   FACT("new_ns", report->lengths[i]));
+        JSON_FACTS(json, FACT("now_ns", report->what_if->before[i]),
+                   FACT("new_ns", report->what_if->after[i]));
         json_close_object(json);
     }
     json_close_array(json);
@@ -128,17 +129,20 @@ static void json_new_windows(struct json_writer *json, const struct deps_report 
 
 enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_report *report)
 {
+    const struct deps_what_if *what_if = report->what_if;
     struct statistics after;
     unsigned lines = json->lines;
 
-    MP_TRY(new_statistics(report, &after));
+    MP_TRY(statistics_of_windows(report, what_if->after, &after));
     json->lines = lines + 1;
     json_open_object(json);
     json_key_array(json, "changes");
     for (size_t i = 0; i < report->change_count; i++)
         json_text(json, report->changes[i]);
     json_close_array(json);
-    JSON_FACTS(json, FACT("now_ns", report->result->window), FACT("new_ns", total_of(report)));
+    JSON_FACTS(json, FACT("basis", deps_basis_key(what_if->without_recording)),
+               FACT("now_ns", total_of(report, what_if->before)),
+               FACT("new_ns", total_of(report, what_if->after)));
     json_new_windows(json, report);
     if (report->iterations)
         JSON_KEY_OBJECT(json, "iterations", FACT("count", report->windows->count),
@@ -155,7 +159,7 @@ static struct report_cell gain_percent_cell(const void *at, struct report_table 
     const struct deps_gain *gain = at;
     const struct deps_report *report = table->of;
 
-    return report_real_cell(deps_percent((double)gain->gain, (double)report->result->window));
+    return report_real_cell(deps_percent((double)gain->gain, (double)report->gains->total));
 }
 
 static struct report_cell gain_name_cell(const void *at, struct report_table *table)
@@ -178,13 +182,15 @@ void print_deps_top(const struct report_out *out, const struct deps_report *repo
     const struct report_layout layout = {
         REPORT_COLUMNS(gain_columns),
         .of = report,
-        .name = report->lengths || report->slowest || report->gains_too ? "gains" : NULL,
+        .name = report->what_if || report->slowest || report->gains_too ? "gains" : NULL,
         .measuring = REPORT_FIT_UNITS,
     };
 
-    print_deps_title(out, report, "What if one activity were twice as fast:");
-    if (report->gain_count || !report_has_titles(out))
-        report_array(out, &layout, report->gains, report->gain_count, sizeof *report->gains);
+    print_deps_title(out, report, "What if one activity were twice as fast (%s):",
+                     deps_basis_text(report->deps->recording.before));
+    if (report->gains->count || !report_has_titles(out))
+        report_array(out, &layout, report->gains->items, report->gains->count,
+                     sizeof *report->gains->items);
     else
         fputs("No activity would make a difference.\n", out->file);
 }
@@ -193,6 +199,7 @@ void json_deps_top(struct json_writer *json, const struct deps_report *report)
 {
     const struct report_layout layout = {REPORT_COLUMNS(gain_columns), .of = report};
 
-    report_json_array(json, "top", &layout, report->gains, report->gain_count,
-                      sizeof *report->gains);
+    JSON_FACTS(json, FACT("basis", deps_basis_key(report->deps->recording.before)));
+    report_json_array(json, "top", &layout, report->gains->items, report->gains->count,
+                      sizeof *report->gains->items);
 }

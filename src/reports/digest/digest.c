@@ -198,10 +198,15 @@ static void take_quality(const struct digest_material *material, struct digest *
 
 /* Every part is a quantity of the iterations, but for copies: what is busy without kernels. */
 static const enum iteration_quantity quantities[DIGEST_PARTS] = {
-    [DIGEST_KERNELS] = ITERATION_KERNEL,       [DIGEST_COPIES] = ITERATION_BUSY,
-    [DIGEST_OTHERS] = ITERATION_OTHERS,        [DIGEST_LAUNCH] = ITERATION_IDLE_LAUNCH,
-    [DIGEST_QUEUED] = ITERATION_IDLE_QUEUED,   [DIGEST_COPY] = ITERATION_IDLE_COPY,
-    [DIGEST_HOST] = ITERATION_IDLE_HOST,       [DIGEST_SYNC] = ITERATION_IDLE_SYNC,
+    [DIGEST_KERNELS] = ITERATION_KERNEL,
+    [DIGEST_COPIES] = ITERATION_BUSY,
+    [DIGEST_OTHERS] = ITERATION_OTHERS,
+    [DIGEST_LAUNCH] = ITERATION_IDLE_LAUNCH,
+    [DIGEST_QUEUED] = ITERATION_IDLE_QUEUED,
+    [DIGEST_COPY] = ITERATION_IDLE_COPY,
+    [DIGEST_HOST] = ITERATION_IDLE_HOST,
+    [DIGEST_SYNC] = ITERATION_IDLE_SYNC,
+    [DIGEST_RECORDING] = ITERATION_IDLE_RECORDING,
     [DIGEST_UNKNOWN] = ITERATION_IDLE_UNKNOWN,
 };
 
@@ -488,6 +493,8 @@ static enum mp_status take_findings(const struct digest_material *material, stru
     const struct advice *advice = &material->advice;
 
     digest->step = advice->step;
+    digest->basis = advice->basis;
+    digest->without_recording = advice->without_recording;
     digest->one_rank = advice->reasons[ADVISE_LATE_RANK] == ADVISE_ONE_RANK;
     digest->findings_all = advice->count;
     digest->finding_count = advice->count < DIGEST_FINDINGS ? advice->count : DIGEST_FINDINGS;

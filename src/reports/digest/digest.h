@@ -112,6 +112,7 @@ enum digest_part {
     DIGEST_COPY,
     DIGEST_HOST,
     DIGEST_SYNC,
+    DIGEST_RECORDING,
     DIGEST_UNKNOWN,
     DIGEST_PARTS
 };
@@ -150,7 +151,9 @@ struct digest {
     bool gpu_off;                         /* and the recorder was not to record any */
     bool no_calls;                        /* no API calls in the trace */
     bool one_rank;                        /* of a job: NCCL's kernels wait for ranks elsewhere */
-    uint64_t step;                        /* ns, P50: what gains are percentages of */
+    uint64_t step;                        /* ns, P50, from end to end */
+    uint64_t basis;                       /* the same of the run that gains are of */
+    bool without_recording;               /* that run: as advice */
     struct advise_finding findings[DIGEST_FINDINGS]; /* names in their lines are owned */
     size_t finding_count;
     size_t findings_all;

@@ -163,7 +163,9 @@ static void json_parts(struct json_writer *json, const struct digest *digest)
 
     json_key_object(json, "time");
     for (int i = 0; i < DIGEST_PARTS; i++)
-        JSON_FACTS(json, FACT_IF(digest_part_key((enum digest_part)i), known, digest->parts[i]));
+        JSON_FACTS(json, FACT_IF(digest_part_key((enum digest_part)i),
+                                 known && (i != DIGEST_RECORDING || digest->without_recording),
+                                 digest->parts[i]));
     JSON_FACTS(json, FACT_IF("busy_ns", known, digest->busy));
     json_close_object(json);
 }
@@ -206,6 +208,8 @@ static void json_finding_of(struct json_writer *json, const struct advise_findin
 static void json_findings(struct json_writer *json, const struct digest *digest)
 {
     JSON_FACTS(json, FACT_IF("step_p50_ns", !digest->no_work, digest->step),
+               FACT("basis", deps_basis_key(digest->without_recording)),
+               FACT_IF("basis_p50_ns", !digest->no_work, digest->basis),
                FACT("findings_all", digest->findings_all));
     json_key_array(json, "findings");
     for (size_t i = 0; i < digest->finding_count; i++)

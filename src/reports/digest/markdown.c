@@ -171,10 +171,11 @@ static void put_findings(FILE *out, const struct digest *digest)
     if (!digest->finding_count)
         return;
     fprintf(out,
-            "\n## What to change\n\n%s of %s finding%s; gains are of an iteration of %s and do "
-            "not add up.\n",
+            "\n## What to change\n\n%s of %s finding%s; gains are of an iteration of %s (%s) "
+            "and do not add up.\n",
             mp_count(digest->finding_count).text, mp_count(digest->findings_all).text,
-            digest->findings_all == 1 ? "" : "s", mp_format_time(step, sizeof step, digest->step));
+            digest->findings_all == 1 ? "" : "s", mp_format_time(step, sizeof step, digest->basis),
+            deps_basis_text(digest->without_recording));
     for (size_t i = 0; i < digest->finding_count; i++)
         put_finding(out, i + 1, &digest->findings[i]);
 }

@@ -233,9 +233,10 @@ static void put_findings(FILE *out, const struct digest *digest, const struct la
 
     if (!count)
         return;
-    fprintf(out, "\nWhat to change: %s of %s finding%s; gains are of %s and do not add up\n",
+    fprintf(out, "\nWhat to change (%s of %s): gains, of %s %s, do not add up\n",
             mp_count(count).text, mp_count(digest->findings_all).text,
-            digest->findings_all == 1 ? "" : "s", mp_format_time(step, sizeof step, digest->step));
+            mp_format_time(step, sizeof step, digest->basis),
+            deps_basis_text(digest->without_recording));
     for (size_t i = 0; i < count; i++)
         put_finding(out, i + 1, &digest->findings[i], layout);
 }

@@ -13,6 +13,8 @@
 
 bool iterations_is_known(const struct iterations_report *report, enum iteration_quantity quantity)
 {
+    if (quantity == ITERATION_IDLE_RECORDING && !report->deps->recording.before)
+        return false;
     return iteration_quantity_is_of_host(quantity) || !quality_gap(&report->deps->quality);
 }
 
@@ -69,6 +71,8 @@ static const struct report_column text_columns[] = {
     QUANTITY("CopyWait", IDLE_COPY, .drop = 1),
     QUANTITY("HostWait", IDLE_HOST),
     QUANTITY("SyncWait", IDLE_SYNC),
+    COLUMN("Recording", NULL, TIME, 9, .cell = value_cell, .index = ITERATION_IDLE_RECORDING,
+           .drop = 4),
 };
 
 /* Those of scripts: the quantities come between the begin and, in CSV, the last column. */

@@ -80,24 +80,54 @@ static enum iteration_quantity cause_of(const struct idle *idle, uint32_t index)
     return ITERATION_IDLE_LAUNCH;
 }
 
-static void add(const struct idle *idle, const struct iteration *iteration,
-                const struct iterations_idle_span *span, uint64_t *values)
+/* A gap while its time is handed out. Of each cause the same share is what recording costs: that
+ * of the path to the gap's end (docs/iterations.md, section 3). */
+struct idle_split {
+    const struct idle *idle;
+    const struct iteration *iteration;
+    const struct idle_gap *gap;
+    uint64_t recording; /* ns of it */
+    uint64_t *values;
+};
+
+static void deliver(const struct idle_split *split, const struct iterations_idle_span *span)
 {
+    const struct idle *idle = split->idle;
     struct iterations_idle_span added = *span;
 
     if (span->end <= span->begin)
         return;
-    values[span->cause] += span->end - span->begin;
-    added.iteration = (uint32_t)(iteration - idle->iterations->items);
+    split->values[span->cause] += span->end - span->begin;
+    added.iteration = (uint32_t)(split->iteration - idle->iterations->items);
     if (idle->take)
         idle->take(idle->context, &added);
 }
 
-/* What the thread did from `begin` to `end`. A wait outside of CUDA is time of the host. */
-static void split_by_calls(const struct idle *idle, const struct iteration *iteration,
-                           uint32_t thread, struct iterations_idle_span gap, uint64_t *values)
+/* What recording costs of the gap up to a moment. */
+static uint64_t recording_until(const struct idle_split *split, uint64_t moment)
 {
-    const struct deps *deps = idle->deps;
+    const struct idle_gap *gap = split->gap;
+
+    return mp_proportion(split->recording, moment - gap->begin, gap->end - gap->begin);
+}
+
+static void add(const struct idle_split *split, const struct iterations_idle_span *span)
+{
+    if (span->end <= span->begin)
+        return;
+    uint64_t recording = recording_until(split, span->end) - recording_until(split, span->begin);
+    uint64_t rest =
+        span->end - (recording < span->end - span->begin ? recording : span->end - span->begin);
+
+    deliver(split, &SPAN(span->cause, span->begin, rest));
+    deliver(split, &SPAN(ITERATION_IDLE_RECORDING, rest, span->end));
+}
+
+/* What the thread did from `begin` to `end`. A wait outside of CUDA is time of the host. */
+static void split_by_calls(const struct idle_split *split, uint32_t thread,
+                           struct iterations_idle_span gap)
+{
+    const struct deps *deps = split->idle->deps;
     enum iteration_quantity outside = deps->no_calls ? ITERATION_IDLE_UNKNOWN : ITERATION_IDLE_HOST;
     const struct deps_lane *lane = thread == DEPS_NONE ? NULL : &deps->lanes[thread];
     uint32_t at = lane ? iterations_call_at(deps, lane, gap.begin) : 0;
@@ -111,12 +141,11 @@ static void split_by_calls(const struct idle *idle, const struct iteration *iter
             break;
         if (to <= from)
             continue;
-        add(idle, iteration, &SPAN(outside, gap.begin, from), values);
-        add(idle, iteration,
-            &SPAN(call->kind == DEPS_WAIT ? outside : cause_of(idle, at), from, to), values);
+        add(split, &SPAN(outside, gap.begin, from));
+        add(split, &SPAN(call->kind == DEPS_WAIT ? outside : cause_of(split->idle, at), from, to));
         gap.begin = to;
     }
-    add(idle, iteration, &SPAN(outside, gap.begin, gap.end), values);
+    add(split, &SPAN(outside, gap.begin, gap.end));
 }
 
 /* Whether the work was queued when the GPU became idle. It was if its call had returned, or if the
@@ -142,21 +171,25 @@ static enum iteration_quantity cause_of_start(const struct idle *idle, const str
 static void idle_split(const struct idle *idle, const struct iteration *iteration,
                        const struct idle_gap *gap, uint64_t *values)
 {
+    const struct deps *deps = idle->deps;
     const struct deps_activity *next = gap->next;
+    struct idle_split split = {idle, iteration, gap, 0, values};
+    uint32_t work = next ? (uint32_t)(next - deps->activities) : DEPS_NONE;
     uint32_t thread = iteration->thread;
     uint64_t launched = gap->end;
 
+    split.recording = deps_recording_before(deps, work, thread, gap->begin, gap->end);
     if (next && next->launch != DEPS_NONE) {
-        thread = iterations_thread(idle->deps, next);
-        launched = idle->deps->activities[next->launch].begin;
+        thread = iterations_thread(deps, next);
+        launched = deps->activities[next->launch].begin;
         if (launched > gap->end)
             launched = gap->end;
         launched = mp_max(launched, gap->begin);
     }
     if (gap->begin < launched)
-        split_by_calls(idle, iteration, thread, SPAN(ITERATION_IDLE, gap->begin, launched), values);
+        split_by_calls(&split, thread, SPAN(ITERATION_IDLE, gap->begin, launched));
     if (launched < gap->end)
-        add(idle, iteration, &SPAN(cause_of_start(idle, gap), launched, gap->end), values);
+        add(&split, &SPAN(cause_of_start(idle, gap), launched, gap->end));
 }
 
 /* ---- Unions ---- */

@@ -283,7 +283,7 @@ static void span_iterations(struct work *work)
     }
     work->all = (struct deps_windows){.items = &work->window, .count = 1};
     work->length = work->window.end - work->window.begin;
-    work->advice->step = by_iteration(work, work->length);
+    work->advice->step = work->advice->basis = by_iteration(work, work->length);
     work->advice->judged = iterations->count;
 }
 

@@ -47,6 +47,25 @@ const char *deps_changes_word(size_t index);
 enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *changes,
                            const struct deps_windows *windows, uint64_t *lengths);
 
+/* Which run gains are of: in words, and as a key of JSON. Static. */
+const char *deps_basis_text(bool without_recording);
+const char *deps_basis_key(bool without_recording);
+
+/* What a change gains, and of which run. */
+struct deps_what_if {
+    uint64_t *before; /* by window, ns: without the change, but on the same basis; owned, as is: */
+    uint64_t *after;
+    bool without_recording; /* both runs lack what recording costs; else the first is as recorded */
+};
+
+/* The basis is the run without what recording costs, if that is known and no change is of it. No
+ * window of it is longer than as recorded, but for those that begin before the one ahead of them in
+ * their thread has ended: so much is taken off both. MP_ERR_MEMORY; deps_what_if_free in any case.
+ */
+enum mp_status deps_what_if(const struct deps *deps, const struct deps_changes *changes,
+                            const struct deps_windows *windows, struct deps_what_if *what_if);
+void deps_what_if_free(struct deps_what_if *what_if);
+
 /* ---- Changes of single activities ---- */
 
 /* What changes at a single activity, in addition to the changes by name. */
@@ -109,15 +128,19 @@ enum mp_status deps_retime(struct deps *deps, const struct deps_replayer *replay
 
 struct deps_gain {
     uint32_t name;     /* in deps->names */
-    uint64_t critical; /* ns, of all windows together */
+    uint64_t critical; /* ns, on the paths of all windows of that run; of a wait with its return */
     uint64_t gain;     /* ns: length of the windows before minus after, if it were twice as fast */
 };
 
-/* The `most` activities (by name) that gain most if they are twice as fast, greatest first, into
- * `gains`. *found says how many there are. `result` is the critical path of the windows.
- * MP_ERR_MEMORY. */
+struct deps_gains {
+    struct deps_gain *items; /* greatest first; owned by who asked */
+    size_t count;
+    uint64_t total; /* ns: the windows without any change */
+};
+
+/* The `max` activities (by name) that gain most if they are twice as fast: in the run without what
+ * recording costs, if that is known, else in the recorded one. MP_ERR_MEMORY. */
 enum mp_status deps_top_gains(const struct deps *deps, const struct deps_windows *windows,
-                              const struct deps_result *result, struct deps_gain *gains, size_t max,
-                              size_t *found);
+                              struct deps_gains *gains, size_t max);
 
 #endif

@@ -105,8 +105,7 @@ static uint64_t new_time(const struct replay *replay, uint32_t index, uint64_t n
     return ns;
 }
 
-/* When a reference has ended in the new run. */
-static uint64_t moment_of(const struct replay *replay, uint32_t reference)
+uint64_t replay_moment_of(const struct replay *replay, uint32_t reference)
 {
     const struct deps *deps = replay->deps;
 
@@ -114,16 +113,16 @@ static uint64_t moment_of(const struct replay *replay, uint32_t reference)
                                                     : deps_end_point(deps, reference)];
 }
 
-static void not_before(uint64_t *begin, uint64_t moment, int64_t lag, bool no_lag,
-                       const struct deps_change *change)
+static void not_before(struct replay_begin *begin, uint32_t on, uint64_t moment, int64_t lag,
+                       bool no_lag, const struct deps_change *change)
 {
     if (no_lag && lag > 0)
         lag = 0;
     uint64_t earliest =
         lag < 0 ? moment - (uint64_t)-lag : moment + deps_changed(change, (uint64_t)lag);
 
-    if (earliest > *begin)
-        *begin = earliest;
+    if (earliest > begin->moment)
+        *begin = (struct replay_begin){earliest, on};
 }
 
 /* How far an activity has come after `ns` of its `recorded` time if it takes `changed`. */
@@ -145,35 +144,37 @@ uint64_t replay_inside_work(const struct replay *replay, uint32_t index, uint64_
     return end > left ? end - left : 0;
 }
 
-/* When device work begins, or begins to run alone. */
-static uint64_t begin_of_work(const struct replay *replay, uint32_t index)
+struct replay_begin replay_begin_of_work(const struct replay *replay, uint32_t index)
 {
     const struct deps *deps = replay->deps;
     const struct deps_activity *activity = &deps->activities[index];
     bool node = activity->flags & DEPS_NOT_ROOT;
     bool no_gap = is_edited(replay, index, DEPS_EDIT_NO_GAP);
-    uint64_t begin = 0;
+    struct replay_begin begin = {0, DEPS_NONE};
 
     if (deps_has_launch(activity))
-        not_before(&begin, replay->moments[activity->launch], launch_lag(replay, index),
-                   is_edited(replay, index, DEPS_EDIT_NO_LAUNCH),
+        not_before(&begin, activity->launch, replay->moments[activity->launch],
+                   launch_lag(replay, index), is_edited(replay, index, DEPS_EDIT_NO_LAUNCH),
                    latency_change(replay, index, DEPS_LAUNCH_LATENCY));
     if (activity->own_lane != DEPS_NONE)
-        not_before(&begin, moment_of(replay, activity->own_lane),
+        not_before(&begin, activity->own_lane, replay_moment_of(replay, activity->own_lane),
                    order_lag(replay, index, activity->own_lane), no_gap,
                    latency_change(replay, index, node ? DEPS_DEPENDENCY_LATENCY : DEPS_STREAM_GAP));
     if (activity->overlapped != DEPS_NONE &&
         (deps->activities[activity->overlapped].lane == activity->lane ||
          !is_edited(replay, index, DEPS_EDIT_NO_CROSS)))
-        begin = mp_max(begin, replay_inside_work(replay, activity->overlapped,
-                                                 deps_alone_from(deps, activity)));
+        not_before(
+            &begin, activity->overlapped,
+            replay_inside_work(replay, activity->overlapped, deps_alone_from(deps, activity)), 0,
+            false, NULL);
     if (activity->front != DEPS_NONE && !is_edited(replay, index, DEPS_EDIT_NO_CROSS)) {
         uint32_t best = deps_best(deps, activity->front);
 
-        not_before(&begin, moment_of(replay, activity->front), order_lag(replay, index, best),
-                   no_gap, latency_change(replay, index, DEPS_DEPENDENCY_LATENCY));
+        not_before(&begin, activity->front, replay_moment_of(replay, activity->front),
+                   order_lag(replay, index, best), no_gap,
+                   latency_change(replay, index, DEPS_DEPENDENCY_LATENCY));
     }
-    return begin ? begin : activity->begin;
+    return begin.moment ? begin : (struct replay_begin){activity->begin, DEPS_NONE};
 }
 
 /* Time in the new run for host code of this length. */
@@ -232,31 +233,39 @@ uint64_t replay_wake_moment(const struct replay *replay, uint32_t index)
            new_host_code(replay, deps->activities[by].lane, woken - deps->activities[by].end);
 }
 
-static uint64_t end_of_call(const struct replay *replay, uint32_t index)
+/* The time of a call after all that it waits for. */
+static uint64_t own_time_of_call(const struct replay *replay, uint32_t index)
+{
+    const struct deps_activity *call = &replay->deps->activities[index];
+    uint64_t own =
+        new_time(replay, index, less_within(replay, index, deps_own_time(replay->deps, call)));
+
+    if (call->bound == DEPS_WOKEN || deps_call_waits(call))
+        own = deps_changed(part_change(replay, call->lane, DEPS_RETURN), own);
+    return own;
+}
+
+struct replay_begin replay_begin_of_own(const struct replay *replay, uint32_t index)
 {
     const struct deps *deps = replay->deps;
     const struct deps_activity *call = &deps->activities[index];
     uint32_t awaited = call->flags & DEPS_POLLS ? call->awaited : call->front;
-    bool woken = call->bound == DEPS_WOKEN;
-    uint64_t own = new_time(replay, index, less_within(replay, index, deps_own_time(deps, call)));
-    uint64_t end = replay->moments[index];
+    struct replay_begin begin = {replay->moments[index], DEPS_NONE};
 
     if (is_edited(replay, index, DEPS_EDIT_NO_WAIT))
-        awaited = DEPS_NONE;
+        return begin;
     if (awaited != DEPS_NONE) {
         uint32_t best = deps_best(deps, awaited);
         uint64_t late = deps->activities[best].end > call->end
                             ? deps->activities[best].end - call->end
                             : 0; /* clamped */
-        uint64_t moment = moment_of(replay, awaited) - late;
 
-        end = moment > end ? moment : end;
+        not_before(&begin, awaited, replay_moment_of(replay, awaited), -(int64_t)late, false, NULL);
     }
-    if (woken && !is_edited(replay, index, DEPS_EDIT_NO_WAIT))
-        end = mp_max(end, replay_wake_moment(replay, index));
-    if (woken || deps_call_waits(call))
-        own = deps_changed(part_change(replay, call->lane, DEPS_RETURN), own);
-    return end + own;
+    if (call->bound == DEPS_WOKEN)
+        not_before(&begin, deps_bound_to(deps, index), replay_wake_moment(replay, index), 0, false,
+                   NULL);
+    return begin;
 }
 
 uint64_t replay_own_time(const struct replay *replay, uint32_t index)
@@ -277,16 +286,16 @@ static uint64_t solve(const struct replay *replay, uint32_t point)
 
     switch (kind) {
     case DEPS_POINT_WORK:
-        return begin_of_work(replay, index) +
+        return replay_begin_of_work(replay, index).moment +
                new_time(replay, index, replay_own_time(replay, index));
     case DEPS_POINT_BEGIN:
         return begin_of_call(replay, index);
     case DEPS_POINT_END:
-        return end_of_call(replay, index);
+        return replay_begin_of_own(replay, index).moment + own_time_of_call(replay, index);
     case DEPS_POINT_FRONT:
     default:
-        left = moment_of(replay, deps->fronts->items[index].left);
-        right = moment_of(replay, deps->fronts->items[index].right);
+        left = replay_moment_of(replay, deps->fronts->items[index].left);
+        right = replay_moment_of(replay, deps->fronts->items[index].right);
         return left > right ? left : right;
     }
 }
@@ -336,12 +345,25 @@ uint64_t replay_end(const struct replay *replay, uint32_t thread, uint64_t time)
     return moment;
 }
 
-/* The last end of the window's calls on threads that take part, as far as the calls lie in the
- * window. */
-static uint64_t last_return(const struct replay *replay, const struct deps_window *window)
+struct replay_begin replay_host_end(const struct replay *replay, uint32_t thread, uint64_t time)
+{
+    return (struct replay_begin){
+        replay_end(replay, thread, time),
+        deps_piece_before(replay->deps, &replay->deps->lanes[thread], time)};
+}
+
+/* Notes the later of two. */
+static void note_last(struct replay_begin *last, uint64_t moment, uint32_t on)
+{
+    if (moment > last->moment)
+        *last = (struct replay_begin){moment, on};
+}
+
+struct replay_begin replay_last_return(const struct replay *replay,
+                                       const struct deps_window *window)
 {
     const struct deps *deps = replay->deps;
-    uint64_t last = 0;
+    struct replay_begin last = {0, DEPS_NONE};
 
     for (uint32_t i = 0; i < deps->thread_count; i++) {
         uint32_t piece = deps_call_before(deps, &deps->lanes[i], window->host_end, window->begin);
@@ -350,18 +372,18 @@ static uint64_t last_return(const struct replay *replay, const struct deps_windo
             !deps_in_window(deps, window, &deps->activities[piece]))
             continue;
         uint64_t end = deps->activities[piece].end;
-        last = mp_max(last,
-                      inside_call(replay, piece, end < window->host_end ? end : window->host_end));
+        note_last(&last,
+                  inside_call(replay, piece, end < window->host_end ? end : window->host_end),
+                  piece);
     }
     return last;
 }
 
-/* The last end of the window's work, in the new run and as recorded; 0 if it has no work. */
-static uint64_t last_end(const struct replay *replay, const struct deps_window *window,
-                         uint64_t *recorded)
+struct replay_begin replay_last_end(const struct replay *replay, const struct deps_window *window,
+                                    uint64_t *recorded)
 {
     const struct deps *deps = replay->deps;
-    uint64_t last = 0;
+    struct replay_begin last = {0, DEPS_NONE};
 
     *recorded = 0;
     for (uint32_t i = deps->thread_count; i < deps->lane_count; i++) {
@@ -373,7 +395,7 @@ static uint64_t last_end(const struct replay *replay, const struct deps_window *
              at++) {
             if (!deps_in_window(deps, window, &deps->activities[at]))
                 continue;
-            last = mp_max(last, replay->moments[at]);
+            note_last(&last, replay->moments[at], at);
             *recorded = mp_max(*recorded, deps->activities[at].end);
         }
     }
@@ -396,31 +418,23 @@ static void move_window(const struct replay *replay, struct deps_window *window)
     window->end = window->host_end;
     if (!is_iteration) {
         uint64_t work_end;
-        uint64_t work = last_end(replay, &recorded, &work_end);
+        uint64_t work = replay_last_end(replay, &recorded, &work_end).moment;
 
         if (thread ==
             DEPS_NONE) /* without any call: the same distance from the last work as recorded */
             window->end = work + (work_end < recorded.end ? recorded.end - work_end : 0);
-        window->end = mp_max(mp_max(work, window->end), last_return(replay, &recorded));
+        window->end =
+            mp_max(mp_max(work, window->end), replay_last_return(replay, &recorded).moment);
     }
     window->host_end = mp_max(window->host_end, window->begin);
     window->end = mp_max(window->end, window->begin);
 }
 
-/* The window with this id: ids are in order. NULL: it is not among them. */
-static struct deps_window *find_window(struct deps_window *items, size_t count, uint64_t id)
+size_t replay_find_window(const struct deps_window *items, size_t count, uint64_t id)
 {
-    size_t low = 0;
+    size_t at = MP_SEARCH(0, count, i, items[i].id < id);
 
-    if (!count)
-        return NULL;
-    while (count > 1) {
-        size_t half = count / 2;
-
-        low += items[low + half].id <= id ? half : 0;
-        count -= half;
-    }
-    return items[low].id == id ? &items[low] : NULL;
+    return at < count && items[at].id == id ? at : count;
 }
 
 /* Iterations last until their work has ended. */
@@ -432,10 +446,9 @@ static void prolong(const struct replay *replay, const struct deps_windows *wind
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         if (windows->of[i] == DEPS_NONE)
             continue;
-        struct deps_window *window =
-            find_window(moved, windows->count, (uint64_t)windows->of[i] + 1);
-        if (window)
-            window->end = mp_max(window->end, replay->moments[i]);
+        size_t at = replay_find_window(moved, windows->count, (uint64_t)windows->of[i] + 1);
+        if (at < windows->count)
+            moved[at].end = mp_max(moved[at].end, replay->moments[i]);
     }
 }
 

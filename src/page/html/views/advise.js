@@ -15,6 +15,8 @@ const METHODS = {
 
 const CERTAINTIES = { estimate: "an estimate", bound: "a bound" };
 
+const BASES = { without_recording: "without recording", as_recorded: "as recorded" };
+
 const REASONS_NOT_TRIED = {
     no_calls: "no API calls in the trace",
     no_gpu_work: "no GPU work in the trace",
@@ -58,7 +60,7 @@ export function finding(item, index, advice, context, id = "finding") {
         el("p", { class: "gain" },
             item.certainty === "bound" ? "at most " : null,
             el("b", null, `−${formatTime(item.gain_ns)}`),
-            ` of ${formatTime(advice.step_p50_ns)}, ${formatPercent(item.gain_percent)}`,
+            ` of ${formatTime(advice.basis_p50_ns)}, ${formatPercent(item.gain_percent)}`,
         ),
         el("p", null, item.evidence),
         item.lines.length
@@ -109,8 +111,8 @@ export function adviseView(advice, documents, options) {
     return [
         note(
             findings.length
-                ? "Estimates stand before bounds. Each gain is of its change alone: gains do not " +
-                      "add up. "
+                ? `Estimates stand before bounds. Each gain (${BASES[advice.basis]}) is of its ` +
+                      "change alone: gains do not add up. "
                 : "No findings: no rule found anything that costs time. ",
             `Judged: ${formatCount(judged)} of ${formatCount(iterations)} iterations, latency P50 ` +
                 `${formatTime(advice.latency_p50_ns)}, from end to end ` +

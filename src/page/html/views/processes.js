@@ -76,7 +76,7 @@ function jobFindings(advice) {
         ),
         el("ol", { class: "findings" },
             findings.map((item, index) =>
-                finding(item, index, { step_p50_ns: step }, { iterations: [] }, "job-finding"),
+                finding(item, index, { basis_p50_ns: step }, { iterations: [] }, "job-finding"),
             ),
         ),
     ];
