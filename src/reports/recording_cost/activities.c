@@ -277,31 +277,128 @@ enum mp_status recording_cost_lay(struct deps *deps, const struct mp_trace *trac
 
 /* ---- The run without them ---- */
 
-static enum mp_status replay(const struct deps *deps, struct deps_windows *windows)
-{
+/* The run without deps->recording, solved as often as these change. */
+struct bare_run {
+    const struct iterations_study *study;
     struct deps_replayer replayer;
-    enum mp_status status = deps_replayer_init(&replayer, deps);
+    struct deps_windows windows;
+    struct deps_window *moved; /* owned */
+};
 
-    replayer.less = &deps->recording;
-    if (!status)
-        status = deps_replayer_run(&replayer, NULL);
-    if (!status)
-        deps_replayer_windows(&replayer, windows, windows->items);
-    deps_replayer_free(&replayer);
-    return status;
+static void bare_run_free(struct bare_run *run)
+{
+    deps_replayer_free(&run->replayer);
+    deps_windows_free(&run->windows);
+    free(run->moved);
+}
+
+/* MP_ERR_MEMORY; bare_run_free in any case. */
+static enum mp_status bare_run_init(struct bare_run *run, const struct deps *deps,
+                                    const struct iterations_study *study)
+{
+    *run = (struct bare_run){.study = study};
+    MP_TRY(deps_replayer_init(&run->replayer, deps));
+    run->replayer.less = &deps->recording;
+    MP_TRY(iterations_windows(deps, &study->iterations, &run->windows));
+    run->moved = calloc(run->windows.count + 1, sizeof *run->moved);
+    return run->moved ? MP_OK : MP_ERR_MEMORY;
+}
+
+static enum mp_status bare_run_headline(struct bare_run *run, uint64_t *headline)
+{
+    MP_TRY(deps_replayer_run(&run->replayer, NULL));
+    deps_replayer_windows(&run->replayer, &run->windows, run->moved);
+    return iterations_usual(run->replayer.deps, &run->study->iterations, run->moved,
+                            run->study->summary.headline.queued, headline);
 }
 
 enum mp_status recording_cost_headline(const struct deps *deps,
                                        const struct iterations_study *study, uint64_t *headline)
 {
-    struct deps_windows windows = {.items = NULL};
-    enum mp_status status = iterations_windows(deps, &study->iterations, &windows);
+    struct bare_run run;
+    enum mp_status status = bare_run_init(&run, deps, study);
 
     if (!status)
-        status = replay(deps, &windows);
-    if (!status)
-        status = iterations_usual(deps, &study->iterations, windows.items,
-                                  study->summary.headline.queued, headline);
-    deps_windows_free(&windows);
+        status = bare_run_headline(&run, headline);
+    bare_run_free(&run);
     return status;
+}
+
+/* ---- Costs that a measurement fits ---- */
+
+#define MAX_SCALE      8.0
+#define MAX_TRIES      24
+#define SHARE_MISSED   1000 /* of the headline: one part in this is near enough */
+#define SHARE_OF_NOISE 100  /* a run without recording that seems slower by less than that */
+
+static enum mp_status lay_scaled(struct deps *deps, const struct costs *costs, double scale)
+{
+    struct costs scaled = *costs;
+    double *value;
+
+    for (size_t i = 0; costs_at(&scaled, i, NULL, &value, NULL); i++)
+        *value *= scale;
+    scaled.stack *= scale;
+    return recording_cost_by_activity(deps, &scaled, &deps->recording);
+}
+
+static bool is_near(uint64_t headline, uint64_t without)
+{
+    uint64_t off = headline > without ? headline - without : without - headline;
+
+    return off <= without / SHARE_MISSED;
+}
+
+/* More costs make no run longer: the scale is between two that are halved. */
+static enum mp_status bisect(struct bare_run *run, struct deps *deps, const struct costs *costs,
+                             uint64_t without, bool *fits)
+{
+    double low = 0;
+    double high = MAX_SCALE;
+    uint64_t headline;
+
+    MP_TRY(lay_scaled(deps, costs, high));
+    MP_TRY(bare_run_headline(run, &headline));
+    *fits = headline <= without || is_near(headline, without);
+    for (int i = 0; i < MAX_TRIES && *fits && !is_near(headline, without); i++) {
+        double scale = (low + high) / 2;
+
+        MP_TRY(lay_scaled(deps, costs, scale));
+        MP_TRY(bare_run_headline(run, &headline));
+        if (headline > without)
+            low = scale;
+        else
+            high = scale;
+    }
+    return MP_OK;
+}
+
+static enum mp_status fit(struct bare_run *run, struct deps *deps, const struct mp_trace *trace,
+                          uint64_t without, bool *fits)
+{
+    uint64_t recorded = run->study->summary.headline.p50;
+    struct costs costs;
+
+    MP_TRY(choose_costs(deps, trace, &costs));
+    if (without <= recorded)
+        return bisect(run, deps, &costs, without, fits);
+    *fits = without - recorded <= recorded / SHARE_OF_NOISE;
+    return lay_scaled(deps, &costs, 0);
+}
+
+enum mp_status recording_cost_fit(struct deps *deps, const struct mp_trace *trace,
+                                  struct iterations_study *study, uint64_t without, bool *fits)
+{
+    struct bare_run run;
+
+    *fits = false;
+    if (!deps->recording.before)
+        return MP_OK;
+    enum mp_status status = bare_run_init(&run, deps, study);
+    if (!status)
+        status = fit(&run, deps, trace, without, fits);
+    bare_run_free(&run);
+    if (!status && !*fits)
+        deps_less_free(&deps->recording);
+    return status ? status : iterations_study_again(deps, study);
 }

@@ -76,6 +76,14 @@ enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *tra
 /* The best that was measured; UNKNOWN if nothing was. */
 struct recording_cost recording_cost_measured(const struct baseline *baseline);
 
+/* Scales all costs of deps->recording by one factor from 0 to 8, so that the headline of the run
+ * without them is `without`, ns: what a run that was really bare took. Measures the iterations of
+ * the study anew. *fits is false if no factor does, or the costs are not known; then they are not
+ * known any more. A run that is at most 1 % faster with recording than without it has no costs.
+ * Needs deps_options.fronts. O(activities) for each of some ten tries. MP_ERR_MEMORY. */
+enum mp_status recording_cost_fit(struct deps *deps, const struct mp_trace *trace,
+                                  struct iterations_study *study, uint64_t without, bool *fits);
+
 /* ---- A trace and its iterations ---- */
 
 struct trace_study_options {
