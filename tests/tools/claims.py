@@ -20,8 +20,7 @@ After a paragraph, an item or a table, a comment says where its numbers come fro
 
 A quote stands once in the text since the claims before. A number is true if the value rounds to it.
 A number that has a decimal point and a unit is a claim, unless it is bold (a threshold) or code.
-
-Each number is tried with another last digit as well, which has to be noticed.
+Each claim is tried with another last digit as well, which has to be noticed.
 
 usage: claims.py [--update] DOCUMENT...   --update writes the digits of expressions anew
 """
@@ -79,9 +78,9 @@ class Number:
 
     def __init__(self, match, unit=None):
         self.begin, self.end = match.span(1)
-        self.text, unit = match.group(1), match.group(2) or unit
+        self.text, self.unit = match.group(1), match.group(2) or unit
         self.value = float(self.text.replace(",", ""))
-        self.scale = UNITS.get(unit, 1)
+        self.scale = UNITS.get(self.unit, 1)
         self.decimals = len(self.text.partition(".")[2])
 
     def says(self, value):
@@ -112,9 +111,9 @@ def complaint_measured(claim, said):
     there = [Number(match) for block in BLOCK_END.split(section)
              if claim["row"] in " ".join(block.split()) for match in NUMBER.finditer(block)]
     for number in said:
-        # A number without a unit has that of its column, or none: bytes.
-        if not any(number.says(abs(other.value) * other.scale) or
-                   other.scale == 1 and number.says(abs(other.value) * number.scale)
+        # A number without a unit is one of bytes, or has that of its column.
+        bare = 1 if (number.unit or "").endswith("B") else number.scale
+        if not any(number.says(abs(other.value) * (other.scale if other.unit else bare))
                    for other in there):
             return f"{number.text} is in no paragraph or row with '{claim['row']}'"
     return None
