@@ -62,7 +62,12 @@ document() {
 update=${1:+yes}
 document README.md 1
 document docs/advise.md 1
+document docs/diff.md 5
+document docs/iterations.md 3
+document docs/kernels.md 3
+document docs/layers.md 2
 document docs/reading-a-profile.md 8
+document docs/reading-resnet50.md 3
 document docs/report.md 2
 document docs/tutorial.md 15
 

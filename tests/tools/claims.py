@@ -36,7 +36,7 @@ import types
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2 ** 10,
          "MiB": 2 ** 20, "GiB": 2 ** 30, "%": 1, "x": 1, "times": 1, "waves": 1}
 UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
-NUMBER = re.compile(rf"(?<![\w.,/-])(-?\d[\d,]*(?:\.\d+)?)(?: ?({UNIT})(?![\w/]))?"
+NUMBER = re.compile(rf"(?<![\w.,/-])(-?\d+(?:,\d{{3}})*(?:\.\d+)?)(?: ?({UNIT})(?![\w/]))?"
                     r"(?!\w|[.,-]\d)")
 SHARED_UNIT = re.compile(r" (?:and|of|to|-|=) ")
 COMMENT = re.compile(r"^ *<!-- claims\n(.*?)^ *-->\n", re.MULTILINE | re.DOTALL)
@@ -111,10 +111,10 @@ def complaint_measured(claim, said):
     there = [Number(match) for block in BLOCK_END.split(section)
              if claim["row"] in " ".join(block.split()) for match in NUMBER.finditer(block)]
     for number in said:
-        # A number without a unit is one of bytes, or has that of its column.
-        bare = 1 if (number.unit or "").endswith("B") else number.scale
-        if not any(number.says(abs(other.value) * (other.scale if other.unit else bare))
-                   for other in there):
+        # A number without a unit has that of its column, or is one of bytes.
+        bare = {number.scale, 1 if (number.unit or "").endswith("B") else number.scale}
+        if not any(number.says(abs(other.value) * scale) for other in there
+                   for scale in ({other.scale} if other.unit else bare)):
             return f"{number.text} is in no paragraph or row with '{claim['row']}'"
     return None
 
