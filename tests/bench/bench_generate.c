@@ -248,7 +248,8 @@ int main(int argc, char **argv)
     struct mp_writer *writer;
     struct mp_error error = {0};
     int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || mp_writer_open(fd, "pid=1\nexecutable=bench\n", &options, &writer, &error)) {
+    if (fd < 0 || mp_writer_open(fd, "pid=1\nexecutable=bench\ncupti_version=130001\n", &options,
+                                 &writer, &error)) {
         fprintf(stderr, "bench_generate: cannot write %s: %s\n", argv[2], error.text);
         return 1;
     }

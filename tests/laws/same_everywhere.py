@@ -126,7 +126,8 @@ FACTS = {
     },
     "window": {
         "deps": lambda of: of["deps"]["window_ns"],
-        "deps, with a change that is none": lambda of: of["deps"]["what_if"]["new_ns"],
+        "deps, with a change that is none": lambda of: of["deps"]["what_if"]["new_ns"] + (
+            of["deps"]["window_ns"] - of["deps"]["what_if"]["now_ns"]),
     },
     "records": {
         "info": lambda of: of["info"]["records"],

@@ -105,6 +105,7 @@ struct advise {
     uint64_t *before; /* by iteration: its step in the run that gains are of, ns; owned */
     uint64_t *after;  /* the same in the last replay; owned */
     struct deps_replayer replayer;
+    bool solved;                    /* it has a run */
     struct advise_kind *kinds;      /* by name; owned */
     uint32_t any_kind;              /* bit i: a kernel is of enum kernel_kind i */
     bool any_allocates, any_copies; /* a name does */

@@ -19,7 +19,20 @@
  * to where its thread has the result, whatever other threads do.
  */
 
-/* Where each iteration ends in the last replay. */
+/* When work ends, and where a moment of a thread is: in the last replay, or as recorded if there
+ * was none yet. */
+static uint64_t end_of_work(const struct advise *advise, uint32_t work)
+{
+    return advise->solved ? deps_replayer_end(&advise->replayer, work)
+                          : advise->deps->activities[work].end;
+}
+
+static uint64_t on_host(const struct advise *advise, uint32_t thread, uint64_t time, bool ends)
+{
+    return advise->solved ? deps_replayer_host(&advise->replayer, thread, time, ends) : time;
+}
+
+/* Where each iteration ends. */
 static void find_ends(const struct advise *advise, uint64_t *ends)
 {
     const struct deps *deps = advise->deps;
@@ -30,14 +43,14 @@ static void find_ends(const struct advise *advise, uint64_t *ends)
         uint32_t of = iterations->of[i];
 
         if (of != DEPS_NONE)
-            ends[of] = mp_max(ends[of], deps_replayer_end(&advise->replayer, i));
+            ends[of] = mp_max(ends[of], end_of_work(advise, i));
     }
     for (size_t i = 0; i < iterations->count; i++) {
         const struct iteration *iteration = &iterations->items[i];
 
         if (iteration->thread != DEPS_NONE)
-            ends[i] = mp_max(ends[i], deps_replayer_host(&advise->replayer, iteration->thread,
-                                                         iteration->host_end, true));
+            ends[i] =
+                mp_max(ends[i], on_host(advise, iteration->thread, iteration->host_end, true));
         else if (!ends[i])
             ends[i] = iteration->end;
     }
@@ -52,10 +65,8 @@ static void find_requests(const struct advise *advise, uint64_t *steps)
 {
     for (size_t i = 0; i < advise->iterations->count; i++) {
         const struct iteration *request = &advise->iterations->items[i];
-        uint64_t begin =
-            deps_replayer_host(&advise->replayer, request->thread, request->begin, false);
-        uint64_t end =
-            deps_replayer_host(&advise->replayer, request->thread, request->host_end, true);
+        uint64_t begin = on_host(advise, request->thread, request->begin, false);
+        uint64_t end = on_host(advise, request->thread, request->host_end, true);
 
         steps[i] = end > begin ? end - begin : 0;
     }
@@ -73,7 +84,7 @@ static void find_steps(const struct advise *advise, uint64_t *steps)
     }
     find_ends(advise, steps);
     if (first->thread != DEPS_NONE)
-        before = deps_replayer_host(&advise->replayer, first->thread, first->begin, false);
+        before = on_host(advise, first->thread, first->begin, false);
     for (size_t i = 0; i < iterations->count; i++) {
         uint64_t end = mp_max(steps[i], before);
 
@@ -99,25 +110,23 @@ static struct statistics usual_step(const struct advise *advise, const uint64_t 
 static enum mp_status find_usual_step(struct advise *advise)
 {
     uint64_t *values = calloc(advise->judged + 1, sizeof *values);
-    enum mp_status status = values ? deps_replayer_run(&advise->replayer, NULL) : MP_ERR_MEMORY;
-    bool known = advise->deps->recording.before;
-    struct statistics recorded;
 
+    if (!values)
+        return MP_ERR_MEMORY;
+    find_steps(advise, advise->before);
+    struct statistics recorded = usual_step(advise, advise->before, values);
+    advise->replayer.less = advise->deps->recording.before ? &advise->deps->recording : NULL;
+    enum mp_status status = deps_replayer_run(&advise->replayer, NULL);
     if (!status) {
+        advise->solved = true;
         find_steps(advise, advise->before);
-        recorded = usual_step(advise, advise->before, values);
-        advise->step = advise->basis = recorded.p50;
-        advise->mean = (uint64_t)recorded.mean;
-    }
-    if (!status && known) {
-        advise->replayer.less = &advise->deps->recording;
-        status = deps_replayer_run(&advise->replayer, NULL);
-    }
-    if (!status && known) {
-        find_steps(advise, advise->before);
-        struct statistics bare = usual_step(advise, advise->before, values);
-        advise->basis = bare.p50 < advise->basis ? bare.p50 : advise->basis;
-        advise->mean = bare.mean < recorded.mean ? (uint64_t)bare.mean : advise->mean;
+        struct statistics solved = usual_step(advise, advise->before, values);
+        bool bare = advise->replayer.less;
+
+        advise->step = bare ? recorded.p50 : solved.p50;
+        advise->basis = solved.p50 < advise->step ? solved.p50 : advise->step;
+        advise->mean =
+            (uint64_t)(bare && recorded.mean < solved.mean ? recorded.mean : solved.mean);
     }
     free(values);
     return status;

@@ -344,9 +344,29 @@ enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint
     return status;
 }
 
+/* Whether one latency before `work` is all of the path from `begin` on, as it is of most gaps; then
+ * *costs are of that. */
+static bool is_one_latency(const struct deps *deps, uint32_t work, uint64_t begin,
+                           const uint32_t **costs)
+{
+    const struct deps_activity *activity = &deps->activities[work];
+    bool launched = activity->bound == DEPS_LAUNCH;
+    uint32_t to = activity->overlapped == DEPS_NONE ? deps_bound_to(deps, work) : DEPS_NONE;
+
+    *costs = launched ? deps->recording.before : deps->recording.within;
+    return to != DEPS_NONE &&
+           (launched ? deps->activities[to].begin : deps->activities[to].end) <= begin;
+}
+
 uint64_t deps_recording_before(const struct deps *deps, uint32_t work, uint32_t thread,
                                uint64_t begin, uint64_t end)
 {
+    const uint32_t *costs;
+
+    if (!deps->recording.before)
+        return 0;
+    if (work != DEPS_NONE && is_one_latency(deps, work, begin, &costs))
+        return costs[work] < end - begin ? costs[work] : end - begin;
     const struct deps_window window = {.begin = begin, .thread = DEPS_NONE};
     struct deps_result parts = {.rows = NULL}; /* nobody asks for names */
     struct walk walk = {.deps = deps,
@@ -357,8 +377,7 @@ uint64_t deps_recording_before(const struct deps *deps, uint32_t work, uint32_t 
                         .lane = thread,
                         .below = DEPS_NONE};
 
-    if (deps->recording.before)
-        follow(&walk);
+    follow(&walk);
     return parts.parts[DEPS_RECORDING];
 }
 

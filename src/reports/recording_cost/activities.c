@@ -20,6 +20,7 @@
 
 #define USUAL_LAUNCH_NS 5000.0 /* median of a recorded launch where the built-in costs are from */
 #define MIN_LAUNCHES    50     /* fewer do not tell */
+#define MAX_LOOKED_AT   65536  /* of all work, evenly spread: the median needs no more */
 #define MIN_SPEED       0.1
 #define MAX_SPEED       1.5
 
@@ -31,12 +32,13 @@ static bool launches_kernel(const struct deps_activity *work)
 /* Median time of a call that launches a kernel, ns, without what a stack takes; 0: too few. */
 static enum mp_status usual_launch(const struct deps *deps, double stack, double *usual)
 {
-    uint64_t *times = calloc((size_t)(deps->count - deps->host_count) + 1, sizeof *times);
+    uint32_t step = (deps->count - deps->host_count) / MAX_LOOKED_AT + 1;
+    uint64_t *times = calloc((size_t)MAX_LOOKED_AT + 1, sizeof *times);
     size_t count = 0;
 
     if (!times)
         return MP_ERR_MEMORY;
-    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+    for (uint32_t i = deps->host_count; i < deps->count; i += step) {
         if (!launches_kernel(&deps->activities[i]))
             continue;
         const struct deps_activity *call = &deps->activities[deps->activities[i].launch];
