@@ -7,6 +7,7 @@
 #include "reports/advise/advise.h"
 #include "reports/deps/deps.h"
 #include "reports/iterations/iterations.h"
+#include "reports/recording_cost/recording_cost.h"
 #include "reports/replay/replay.h"
 
 #define MAX_ROWS    20000 /* of a trace; bounds the time of one input */
@@ -138,6 +139,16 @@ static void expect_ways(const struct deps *deps, struct mp_trace *trace)
     }
 }
 
+/* Whatever the trace says of CUPTI. */
+static void lay_costs(struct deps *deps)
+{
+    struct costs costs;
+
+    costs_built_in(&costs);
+    expect(deps_less_new(deps->count, &deps->recording) == MP_OK);
+    expect(recording_cost_by_activity(deps, &costs, &deps->recording) == MP_OK);
+}
+
 static void expect_analysis(struct mp_trace *trace, bool fronts)
 {
     struct deps_options options = {.fronts = fronts};
@@ -149,6 +160,7 @@ static void expect_analysis(struct mp_trace *trace, bool fronts)
         expect(status != MP_ERR_MEMORY && !deps.activities && !deps.count);
         return;
     }
+    lay_costs(&deps);
     expect(deps_windows_ranges(&deps, 0, &windows, NULL) == MP_OK);
     expect_windows(&deps, &windows);
     deps_windows_free(&windows);
