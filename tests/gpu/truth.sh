@@ -75,7 +75,7 @@ predict() {
     for part in full half; do
         recorded "$case.$round.$part" "${words[@]}" --us "${takes[$part]}"
     done
-    analysed "$case.$round.full" --what-if "${kernel[$case]}*=0.5x"
+    analysed "$case.$round.full" --what-if "${kernel[$case]}*=0.5x" --what-if recording=1x
     analysed "$case.$round.half"
     [ "$case" != server ] || requests_found "$case.$round.full"
 }
