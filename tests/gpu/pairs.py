@@ -101,6 +101,7 @@ class Said:
     """Recording's cost as it was said: source, and us; None for what is not known."""
 
     def __init__(self, text, recorded):
+        """`recorded`: what the program itself measured of the same runs, us."""
         source, *numbers = text.split(" ")
         self.source = None if source == "-" else source
         of, *rest = [None if word == "-" else float(word) for word in numbers]
@@ -131,7 +132,8 @@ class Program:
         self.bare, self.recorded = ([float(word) for word in side.split(",")]
                                     for side in (bare, recorded))
         self.median, self.spread = statistics.median(self.bare), quartiles(self.bare)
-        self.line, self.model = (Said(text, self.recorded[-1]) for text in (line, model))
+        self.line = Said(line, statistics.median(self.recorded))
+        self.model = Said(model, self.recorded[-1])
 
     def ratio(self):
         return statistics.median(one / other for one, other in zip(self.recorded, self.bare))
