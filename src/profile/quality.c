@@ -115,6 +115,7 @@ static void read_counters(struct quality *quality, const struct definitions *def
         {"conditional_graphs", &quality->conditional_graphs},
         {"device_launches", &quality->device_launches},
         {"baseline_steps", &quality->baseline_steps},
+        {RECORDING_SCALE, &quality->recording_scale},
         {"baseline_unrecorded", &quality->baseline_unrecorded},
         {"unanswered_launches", &quality->unanswered},
         {"zero_timestamps", &quality->zero_times},

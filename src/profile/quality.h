@@ -44,6 +44,10 @@ struct range_loss {
     uint64_t length;    /* ns, if `earlier` is not 0 (quality_examine) */
 };
 
+/* The counter of quality.recording_scale, and its value if no scale meets them. */
+#define RECORDING_SCALE    "recording_scale"
+#define RECORDING_NO_SCALE UINT64_C(1000000)
+
 struct quality {
     uint64_t only;            /* the capture range that is reported, 0: all; the analysis sets it */
     uint64_t dropped;         /* records that the recorder counted as lost */
@@ -62,6 +66,8 @@ struct quality {
     uint64_t conditional_graphs;  /* graphs with nodes whose bodies may run repeatedly */
     uint64_t device_launches;     /* rows of what the device launched by itself */
     uint64_t baseline_steps;      /* steps in capture ranges, with MINIPROF_BASELINE */
+    uint64_t recording_scale;     /* 1 + thousandths: a factor for modelled costs, so that they meet
+                                     what runs without CUPTI took; 0: nobody has compared */
     uint64_t baseline_unrecorded; /* of them, those in which nothing was recorded: no loss */
     struct mp_damage damage;
     bool checked;              /* `damage` is of all chunks, also of those that no pass read */

@@ -68,6 +68,20 @@ without kernels "$steps" init alpha=1 sync beta=3 sync start "${list[@]}" stop a
 same "kernels: each run has all steps of the range, from one to the next" \
     "$(for run in 1 2 3 4 5 6; do echo "$run 29"; done)" "$(tally kernels step run)"
 
+# ---- What follows: the costs are scaled until the run without them takes what was measured ----
+for name in nvtx graph kernels; do
+    check "$name: recording=0 takes what was measured" test "$(
+        "$miniprof" deps --json --iterations=auto --what-if=recording=0 "$name.mpt" | python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+new = d['what_if']['iterations']['p50_ns']
+print(abs(new - $(cost "$name" "d['without_ns']")) <= 0.02 * new)")" = True
+done
+SIMGPU_COST_IN=90000 pairs dear 1 -- "$steps" init "${list[@]}"
+like "no factor does: it is said" 'no scale of the modelled costs meets what was measured' \
+    "$("$miniprof" iters --json --cost-by-model dear.mpt)"
+same "no factor does: there is no row" 0 "$("$miniprof" deps dear.mpt | grep -c '<recording>')"
+
 # ---- What the user sees -----------------------------------------------------------------------
 same "stdout is the program's, of each run" 6 "$(
     pairs said 3 -- "$steps" init "${list[@]}" print=result
@@ -80,7 +94,7 @@ complete "the trace is whole" said
 for report in report advise info; do
     like "$report says it" 'measured in 3 pairs of runs' "$("$miniprof" $report said.mpt)"
 done
-like "by the model, where it is asked for" 'rough estimate' \
+like "by the model, where it is asked for" 'estimated with' \
     "$("$miniprof" iters --cost-by-model said.mpt)"
 pairs code 1 -- "$steps" init "${list[@]}" exit=7
 same "the exit code is the program's" 7 "$status"

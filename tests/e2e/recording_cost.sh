@@ -76,7 +76,7 @@ estimated() {
         tr -d "(),'")"
     same "$name: the count stays" "$times" "$(fact "d['count']" iters --json "$name.mpt")"
     like "$name: it is said" \
-        'Recording costs about .* of it (.*): a rough estimate with costs calibrated here' \
+        'Recording costs about .* of it (.*): estimated with costs calibrated here' \
         "$("$miniprof" iters "$name.mpt")"
 }
 
@@ -124,10 +124,10 @@ same "without calls: nothing, and why" "unknown the trace has no API calls" "$(f
     iters --json no_calls.mpt)"
 same "without calls: no line" 0 "$("$miniprof" iters no_calls.mpt | grep -c 'Recording costs')"
 rm "$kept"
-like "without calibration: the costs are built in" 'a rough estimate with built-in costs' \
+like "without calibration: the costs are built in" 'estimated with built-in costs' \
     "$("$miniprof" iters launches.mpt)"
 printf 'gpu=SimGPU\n%s\nlaunch_in=lots\n' "$(cat "$build/simgpu/versions")" >"$kept"
-like "a file of costs that is damaged: built-in costs" 'a rough estimate with built-in costs' \
+like "a file of costs that is damaged: built-in costs" 'estimated with built-in costs' \
     "$("$miniprof" iters launches.mpt)"
 same "and no complaint" "" "$("$miniprof" iters launches.mpt 2>&1 >/dev/null)"
 

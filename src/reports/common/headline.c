@@ -56,6 +56,12 @@ static void describe_measured(const struct recording_cost *cost, char text[RECOR
     add_source(cost, text);
 }
 
+/* Percent of the recorded time. */
+static double percent_less(const struct recording_cost *cost, uint64_t without)
+{
+    return without < cost->of ? 100 * (double)(cost->of - without) / (double)cost->of : 0;
+}
+
 const char *describe_recording_cost(const struct recording_cost *cost,
                                     char text[RECORDING_COST_BYTES])
 {
@@ -67,11 +73,10 @@ const char *describe_recording_cost(const struct recording_cost *cost,
     }
     if (cost->source == RECORDING_COST_UNKNOWN || !cost->cost)
         return NULL;
-    double percent = 100 * (double)cost->cost / (double)cost->of;
     snprintf(text, RECORDING_COST_BYTES,
-             "Recording costs about %s of it (%.*f %%): a rough estimate with %s.",
+             "Recording costs about %s of it (%.0f to %.0f %%): estimated with %s.",
              mp_format_time_within(time, sizeof time, cost->cost, (double)cost->cost),
-             percent < 9.95, percent, sources[cost->source]);
+             percent_less(cost, cost->high), percent_less(cost, cost->low), sources[cost->source]);
     return text;
 }
 

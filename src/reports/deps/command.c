@@ -381,7 +381,7 @@ static enum mp_status match_changes(const struct work *work, struct mp_error *er
     if (!strcmp(wrong->pattern, "recording"))
         return mp_error_set(error, MP_ERR_ARGUMENT, "what recording costs is not known: %s",
                             work->matched ? "the trace is one of several ranks"
-                                          : recording_cost_why_not(work->deps, work->trace));
+                                          : work->deps->why_not_recording);
     for (size_t i = 0; deps_changes_word(i); i++)
         mp_nearest_offer(&nearest, deps_changes_word(i));
     for (uint32_t id = 1; id <= work->deps->names.count; id++)

@@ -294,6 +294,7 @@ struct deps {
     struct deps_fronts *fronts;                  /* NULL unless asked for */
     struct deps_less recording; /* what recording costs (recording_cost.h); `before` is NULL where
                                    that is not known */
+    const char *why_not_recording; /* static: why that is not known; NULL: it is, or nobody asked */
     uint64_t *recorded; /* by activity: its begin before deps_retime; NULL: as it is; owned */
     uint32_t *ranks;    /* of a job, by process: their ranks; NULL: one process; owned. Names begin
                            with "rank1:" then */

@@ -81,7 +81,7 @@ static enum mp_status print_work(struct mp_trace *trace, const struct trace_stud
     report.each = values->each || values->one;
     report.one = values->one;
     report.candidates = values->candidates;
-    report.baseline = &work->baseline;
+    report.baseline = values->options.model ? NULL : &work->baseline;
     report.recording_cost = &work->recording_cost;
     report.gaps = gaps;
     print_iterations(&values->report.out, &report);

@@ -232,17 +232,6 @@ enum mp_status iterations_study_of(const struct deps *deps, struct iterations_st
     return iterations_by_thread(deps, &study->iterations, study->measures, &study->threads);
 }
 
-enum mp_status iterations_study_again(const struct deps *deps, struct iterations_study *study)
-{
-    struct iterations_study again = {.iterations = study->iterations};
-    enum mp_status status = iterations_study_of(deps, &again);
-
-    study->iterations = (struct iterations){.count = 0};
-    iterations_study_free(study);
-    *study = again;
-    return status;
-}
-
 enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
                                 const struct iterations_options *options,
                                 struct iterations_study *study, struct mp_error *error)

@@ -303,9 +303,6 @@ enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
  * MP_ERR_MEMORY; iterations_study_free in any case. */
 enum mp_status iterations_study_of(const struct deps *deps, struct iterations_study *study);
 
-/* The same again, after deps->recording has changed. */
-enum mp_status iterations_study_again(const struct deps *deps, struct iterations_study *study);
-
 void iterations_study_free(struct iterations_study *study);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/text/strings.h"
 #include "profile/common/statistics.h"
 #include "reports/deps/lookup.h"
 #include "reports/recording_cost/recording_cost.h"
@@ -229,7 +230,21 @@ static const char *name_of_gpu(const struct deps *deps)
                                     deps->lanes[deps->thread_count].device);
 }
 
-const char *recording_cost_why_not(const struct deps *deps, const struct mp_trace *trace)
+/* Of these kinds of programs CUPTI's costs are none of costs.def, and the model was never right. */
+static const char *why_never_right(const struct deps *deps)
+{
+    if (profile_has_rows(deps->profile, MP_TABLE_unified))
+        return "memory is managed";
+    for (uint32_t id = 1; id <= deps->names.count; id++)
+        if (mp_text_starts_with(mp_intern_get(&deps->names, id, NULL), "nccl"))
+            return "kernels of NCCL wait for other ranks";
+    for (uint32_t i = deps->host_count; i < deps->count; i++)
+        if (deps->activities[i].flags & DEPS_NODE && deps->activities[i].launch == DEPS_NONE)
+            return "a CUDA graph has conditional nodes";
+    return NULL;
+}
+
+static const char *why_not_known(const struct deps *deps, const struct mp_trace *trace)
 {
     if (!mp_trace_property(trace, "cupti_version"))
         return "the trace does not say which CUPTI recorded it";
@@ -241,6 +256,8 @@ const char *recording_cost_why_not(const struct deps *deps, const struct mp_trac
         return "the trace has no API calls";
     if (deps->host_count == deps->count)
         return "there is no GPU work";
+    if (deps->quality.recording_scale == RECORDING_NO_SCALE)
+        return "no scale of the modelled costs meets what was measured";
     return NULL;
 }
 
@@ -258,23 +275,45 @@ enum recording_cost_source recording_cost_model_source(const struct deps *deps,
 }
 
 /* Those of the trace, for its host. */
+/* `fitted`: a scale belongs to them, so they must be the same on each machine that reads. */
 static enum mp_status choose_costs(const struct deps *deps, const struct mp_trace *trace,
-                                   struct costs *costs)
+                                   bool fitted, struct costs *costs)
 {
-    return costs_of_trace(trace, name_of_gpu(deps), costs) == COSTS_BUILT_IN
-               ? recording_cost_scale_host(deps, costs)
-               : MP_OK;
+    enum costs_source source = costs_of_trace(trace, name_of_gpu(deps), costs);
+    double stack = costs->stack;
+
+    if (source == COSTS_CALIBRATED_HERE && fitted) {
+        costs_built_in(costs);
+        costs->stack = stack;
+        source = COSTS_BUILT_IN;
+    }
+    return source == COSTS_BUILT_IN ? recording_cost_scale_host(deps, costs) : MP_OK;
+}
+
+static enum mp_status lay_scaled(struct deps *deps, const struct costs *costs, double scale)
+{
+    struct costs scaled = *costs;
+    double *value;
+
+    for (size_t i = 0; costs_at(&scaled, i, NULL, &value, NULL); i++)
+        *value *= scale;
+    scaled.stack *= scale;
+    return recording_cost_by_activity(deps, &scaled, &deps->recording);
 }
 
 enum mp_status recording_cost_lay(struct deps *deps, const struct mp_trace *trace)
 {
+    uint64_t scale = deps->quality.recording_scale;
     struct costs costs;
 
-    if (recording_cost_why_not(deps, trace))
+    deps->why_not_recording = why_not_known(deps, trace);
+    if (!deps->why_not_recording && !scale)
+        deps->why_not_recording = why_never_right(deps);
+    if (deps->why_not_recording)
         return MP_OK;
-    MP_TRY(choose_costs(deps, trace, &costs));
+    MP_TRY(choose_costs(deps, trace, scale != 0, &costs));
     MP_TRY(deps_less_new(deps->count, &deps->recording));
-    return recording_cost_by_activity(deps, &costs, &deps->recording);
+    return lay_scaled(deps, &costs, scale ? (double)(scale - 1) / 1000 : 1);
 }
 
 /* ---- The run without them ---- */
@@ -333,17 +372,6 @@ enum mp_status recording_cost_headline(const struct deps *deps,
 #define SHARE_MISSED   1000 /* of the headline: one part in this is near enough */
 #define SHARE_OF_NOISE 100  /* a run without recording that seems slower by less than that */
 
-static enum mp_status lay_scaled(struct deps *deps, const struct costs *costs, double scale)
-{
-    struct costs scaled = *costs;
-    double *value;
-
-    for (size_t i = 0; costs_at(&scaled, i, NULL, &value, NULL); i++)
-        *value *= scale;
-    scaled.stack *= scale;
-    return recording_cost_by_activity(deps, &scaled, &deps->recording);
-}
-
 static bool is_near(uint64_t headline, uint64_t without)
 {
     uint64_t off = headline > without ? headline - without : without - headline;
@@ -353,7 +381,7 @@ static bool is_near(uint64_t headline, uint64_t without)
 
 /* More costs make no run longer: the scale is between two that are halved. */
 static enum mp_status bisect(struct bare_run *run, struct deps *deps, const struct costs *costs,
-                             uint64_t without, bool *fits)
+                             uint64_t without, double *scale)
 {
     double low = 0;
     double high = MAX_SCALE;
@@ -361,46 +389,45 @@ static enum mp_status bisect(struct bare_run *run, struct deps *deps, const stru
 
     MP_TRY(lay_scaled(deps, costs, high));
     MP_TRY(bare_run_headline(run, &headline));
-    *fits = headline <= without || is_near(headline, without);
-    for (int i = 0; i < MAX_TRIES && *fits && !is_near(headline, without); i++) {
-        double scale = (low + high) / 2;
-
-        MP_TRY(lay_scaled(deps, costs, scale));
+    *scale = headline <= without || is_near(headline, without) ? high : -1;
+    for (int i = 0; i < MAX_TRIES && *scale >= 0 && !is_near(headline, without); i++) {
+        *scale = (low + high) / 2;
+        MP_TRY(lay_scaled(deps, costs, *scale));
         MP_TRY(bare_run_headline(run, &headline));
-        if (headline > without)
-            low = scale;
-        else
-            high = scale;
+        *(headline > without ? &low : &high) = *scale;
     }
     return MP_OK;
 }
 
-static enum mp_status fit(struct bare_run *run, struct deps *deps, const struct mp_trace *trace,
-                          uint64_t without, bool *fits)
+/* Below 0: no scale. */
+static enum mp_status find_scale(struct bare_run *run, struct deps *deps,
+                                 const struct mp_trace *trace, uint64_t without, double *scale)
 {
     uint64_t recorded = run->study->summary.headline.p50;
     struct costs costs;
 
-    MP_TRY(choose_costs(deps, trace, &costs));
-    if (without <= recorded)
-        return bisect(run, deps, &costs, without, fits);
-    *fits = without - recorded <= recorded / SHARE_OF_NOISE;
-    return lay_scaled(deps, &costs, 0);
+    if (without > recorded) {
+        *scale = without - recorded <= recorded / SHARE_OF_NOISE ? 0 : -1;
+        return MP_OK;
+    }
+    MP_TRY(choose_costs(deps, trace, true, &costs));
+    return bisect(run, deps, &costs, without, scale);
 }
 
 enum mp_status recording_cost_fit(struct deps *deps, const struct mp_trace *trace,
-                                  struct iterations_study *study, uint64_t without, bool *fits)
+                                  const struct iterations_study *study, uint64_t without,
+                                  uint64_t *scale)
 {
     struct bare_run run;
+    double found = -1;
 
-    *fits = false;
+    *scale = 0;
     if (!deps->recording.before)
         return MP_OK;
     enum mp_status status = bare_run_init(&run, deps, study);
     if (!status)
-        status = fit(&run, deps, trace, without, fits);
+        status = find_scale(&run, deps, trace, without, &found);
     bare_run_free(&run);
-    if (!status && !*fits)
-        deps_less_free(&deps->recording);
-    return status ? status : iterations_study_again(deps, study);
+    *scale = found < 0 ? RECORDING_NO_SCALE : 1 + (uint64_t)(1000 * found + 0.5);
+    return status;
 }

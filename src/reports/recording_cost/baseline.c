@@ -13,15 +13,9 @@
 
 #include "base/poison.h"
 
-struct step {
-    uint64_t name, duration;
-    uint64_t run;
-    bool recorded, bare;
-};
-
 struct pass {
     const struct profile *profile;
-    struct step *steps;
+    struct baseline_step *steps;
     size_t count, capacity;
 };
 
@@ -32,7 +26,7 @@ static enum mp_status take_steps(void *context, const struct mp_batch *batch)
 
     for (uint32_t row = 0; row < batch->rows; row++) {
         MP_TRY(MP_RESERVE(pass->steps, pass->count, pass->capacity));
-        pass->steps[pass->count++] = (struct step){
+        pass->steps[pass->count++] = (struct baseline_step){
             .name = step.name[row],
             .duration = step.duration[row],
             .run = step.run[row],
@@ -43,13 +37,13 @@ static enum mp_status take_steps(void *context, const struct mp_batch *batch)
     return MP_OK;
 }
 
-MP_COMPARE(compare_names, struct step, MP_ORDER(a->name, b->name));
+MP_COMPARE(compare_names, struct baseline_step, MP_ORDER(a->name, b->name));
 
 /* The steps of the name that took most of the time: the first of them, and their number. The steps
  * are sorted by name. */
-static const struct step *choose(const struct pass *pass, size_t *count)
+static const struct baseline_step *choose(const struct pass *pass, size_t *count)
 {
-    const struct step *best = pass->steps;
+    const struct baseline_step *best = pass->steps;
     uint64_t max = 0;
 
     *count = 0;
@@ -67,7 +61,7 @@ static const struct step *choose(const struct pass *pass, size_t *count)
     return best;
 }
 
-static void sum_up(struct baseline_side *side, const struct step *steps, size_t count,
+static void sum_up(struct baseline_side *side, const struct baseline_step *steps, size_t count,
                    bool recorded, uint64_t *values)
 {
     side->count = 0;
@@ -81,7 +75,8 @@ static void sum_up(struct baseline_side *side, const struct step *steps, size_t 
     side->high = statistics_percentile(values, side->count, 75);
 }
 
-static enum mp_status copy_name(const struct pass *pass, const struct step *step, char **name)
+static enum mp_status copy_name(const struct pass *pass, const struct baseline_step *step,
+                                char **name)
 {
     const char *text = definitions_text(&pass->profile->definitions, step->name);
 
@@ -99,7 +94,7 @@ static enum mp_status sum_up_baseline(struct pass *pass, struct baseline *baseli
     if (!pass->count)
         return MP_OK;
     qsort(pass->steps, pass->count, sizeof *pass->steps, compare_names);
-    const struct step *steps = choose(pass, &count);
+    const struct baseline_step *steps = choose(pass, &count);
     MP_TRY(copy_name(pass, steps, &baseline->name));
     values = malloc(count * sizeof *values);
     if (!values)
@@ -169,7 +164,7 @@ static void set_time(struct bare_time *time, uint64_t *medians, size_t count, do
 
 /* ---- In other runs ---- */
 
-MP_COMPARE(compare_runs, struct step, MP_ORDER(a->run, b->run));
+MP_COMPARE(compare_runs, struct baseline_step, MP_ORDER(a->run, b->run));
 
 /* The medians of the runs, bare ones or the others; how many there are. A step of no time tells
  * nothing. */
@@ -257,18 +252,26 @@ static void measure_before(const struct pass *pass, uint64_t *values, uint64_t *
     time->count = time->steps = recorded >= BASELINE_MIN ? last : 0;
 }
 
-static enum mp_status measure_bare(struct pass *pass, struct baseline *baseline)
+enum mp_status baseline_measure(struct baseline_step *steps, size_t count,
+                                struct baseline *baseline)
 {
-    uint64_t *values = malloc(2 * (pass->count + 1) * sizeof *values);
-    uint64_t *more = values ? values + pass->count + 1 : NULL;
+    struct pass pass = {.steps = steps, .count = count};
+    uint64_t *values = malloc(2 * (count + 1) * sizeof *values);
+    uint64_t *more = values ? values + count + 1 : NULL;
 
     if (!values)
         return MP_ERR_MEMORY;
-    if (pass->steps[0].run)
-        measure_pairs(pass, values, more, &baseline->paired);
+    if (count && steps[0].run)
+        measure_pairs(&pass, values, more, &baseline->paired);
     else
-        measure_before(pass, values, more, &baseline->before);
+        measure_before(&pass, values, more, &baseline->before);
     free(values);
+    return MP_OK;
+}
+
+static enum mp_status measure_bare(struct pass *pass, struct baseline *baseline)
+{
+    MP_TRY(baseline_measure(pass->steps, pass->count, baseline));
     return copy_name(pass, pass->steps, &baseline->bare_name);
 }
 

@@ -49,6 +49,18 @@ enum mp_status baseline_build(const struct profile *profile, struct baseline *ba
 
 void baseline_free(struct baseline *baseline);
 
+/* A step: a row of the table. */
+struct baseline_step {
+    uint64_t name, duration;
+    uint64_t run;
+    bool recorded, bare;
+};
+
+/* Sets `paired`, or if the steps are of run 0 `before`. Changes the order of the steps.
+ * MP_ERR_MEMORY. */
+enum mp_status baseline_measure(struct baseline_step *steps, size_t count,
+                                struct baseline *baseline);
+
 /* Whether there are enough steps of both kinds. */
 bool baseline_is_known(const struct baseline *baseline);
 

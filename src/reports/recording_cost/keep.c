@@ -35,12 +35,9 @@ struct keeping {
     size_t number; /* of the process among those of its run, */
     size_t among;  /* how many there are */
 
-    struct kept_row {
-        uint64_t duration;
-        uint32_t run;
-        bool bare;
-    } * rows; /* owned */
+    struct baseline_step *rows; /* owned */
     size_t count, capacity;
+    uint64_t scale; /* of modelled costs, as struct quality has it; 0: not known */
 };
 
 /* ---- The files of a run ---- */
@@ -109,7 +106,8 @@ static enum mp_status add_rows(struct keeping *keeping, const struct marks_steps
 {
     for (size_t i = 0; i < steps->count; i++) {
         MP_TRY(MP_RESERVE(keeping->rows, keeping->count, keeping->capacity));
-        keeping->rows[keeping->count++] = (struct kept_row){steps->items[i], run, bare};
+        keeping->rows[keeping->count++] = (struct baseline_step){
+            .duration = steps->items[i], .run = run, .recorded = !bare, .bare = bare};
     }
     *(bare ? &keeping->kept->bare : &keeping->kept->recorded) += steps->count;
     return MP_OK;
@@ -177,23 +175,48 @@ static uint64_t next_string(const struct keeping *keeping)
     return count ? count : 1;
 }
 
+static void append_text(struct mp_writer *writer, uint64_t id, const char *text)
+{
+    mp_append_string(writer,
+                     &(struct mp_row_string){.id = id, .text = {text, (uint32_t)strlen(text)}});
+}
+
 static enum mp_status append_rows(const struct keeping *keeping, int fd, struct mp_error *error)
 {
     const struct mp_writer_options options = {.level = LEVEL};
     uint64_t name = next_string(keeping);
-    const char *text = keeping->pattern.unit;
     struct mp_writer *writer;
 
     MP_TRY(mp_writer_resume(fd, keeping->trace, &options, &writer, error));
-    mp_append_string(writer,
-                     &(struct mp_row_string){.id = name, .text = {text, (uint32_t)strlen(text)}});
+    append_text(writer, name, keeping->pattern.unit);
     for (size_t i = 0; i < keeping->count; i++)
         mp_append_step(writer, &(struct mp_row_step){.name = name,
-                                                     .recorded = !keeping->rows[i].bare,
+                                                     .recorded = keeping->rows[i].recorded,
                                                      .duration = keeping->rows[i].duration,
                                                      .run = keeping->rows[i].run,
                                                      .bare = keeping->rows[i].bare});
+    if (keeping->scale) {
+        append_text(writer, name + 1, RECORDING_SCALE);
+        mp_append_quality(writer,
+                          &(struct mp_row_quality){.name = name + 1, .value = keeping->scale});
+    }
     return mp_writer_close(writer, error);
+}
+
+/* How modelled costs are scaled to meet what the steps say. They are compared as shares, since an
+ * iteration is not measured from the same moments as its marks. */
+static enum mp_status find_scale(struct keeping *keeping)
+{
+    struct baseline baseline = {.steps = 0};
+
+    MP_TRY(baseline_measure(keeping->rows, keeping->count, &baseline));
+    const struct recording_cost cost = recording_cost_measured(&baseline);
+    if (!recording_cost_is_bare(&cost) || !cost.of)
+        return MP_OK;
+    double share = (double)cost.without / (double)cost.of;
+    uint64_t p50 = keeping->study.study.summary.headline.p50;
+    return recording_cost_fit(&keeping->study.deps, keeping->trace, &keeping->study.study,
+                              (uint64_t)(share * (double)p50), &keeping->scale);
 }
 
 static enum mp_status write_rows(struct keeping *keeping, const char *path, struct mp_error *error)
@@ -202,6 +225,7 @@ static enum mp_status write_rows(struct keeping *keeping, const char *path, stru
         keeping->kept->why_not = NO_STEPS;
         return MP_OK;
     }
+    MP_TRY(mp_error_from(error, find_scale(keeping), "cannot compare runs"));
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return mp_error_set(error, MP_ERR_IO, "cannot write: %m");
@@ -222,7 +246,7 @@ static bool may_have_steps(const struct keeping *keeping, const struct marks *ow
 
 static enum mp_status keep_all(struct keeping *keeping, const char *path, struct mp_error *error)
 {
-    const struct trace_study_options options = {.no_cost = true};
+    const struct trace_study_options options = {.graph.fronts = true, .no_cost = true};
     struct marks own;
     struct mp_index index;
 

@@ -41,8 +41,8 @@ struct recording_cost {
     uint64_t of;         /* P50 with recording: of the iterations' headline, or of the steps */
     uint64_t cost;       /* of that; an estimate is rounded to two digits; 0: none was found */
     uint64_t without;    /* `of` without that cost */
-    uint64_t low, high; /* `without` lies between, 95 of 100 times; NOT_RECORDED: the middle half of
-                           the steps does; 0: not known */
+    uint64_t low, high;  /* `without` is between them, 95 of 100 times; NOT_RECORDED: half of the
+ steps  are */
     /* From NOT_RECORDED on: */
     size_t steps;     /* without CUPTI, or that were not recorded */
     size_t pairs;     /* PAIRED: of runs */
@@ -53,12 +53,10 @@ struct recording_cost {
  * H200 with CUDA 13.0 (docs/measurements.md, section 15). It stays in NOT_RECORDED. */
 #define RECORDING_COST_FLOOR_NS 400
 
-/* Why a trace cannot tell what recording costs at each activity; NULL: it can. Static. */
-const char *recording_cost_why_not(const struct deps *deps, const struct mp_trace *trace);
-
-/* Notes in deps->recording what recording costs at each activity, where that is known: the path,
- * idle gaps, what-if and advice take it from there. O(activities), and 12 bytes an activity from
- * then on. Comes after deps->quality.only is set. MP_ERR_MEMORY. */
+/* Notes in deps->recording what recording costs at each activity, where that is known, else in
+ * deps->why_not_recording why not: the path, idle gaps, what-if and advice take it from there.
+ * O(activities), and 12 bytes an activity from then on. Comes after deps->quality.only is set.
+ * MP_ERR_MEMORY. */
 enum mp_status recording_cost_lay(struct deps *deps, const struct mp_trace *trace);
 
 /* Whether the time without recording was measured without CUPTI in the process. */
@@ -76,13 +74,13 @@ enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *tra
 /* The best that was measured; UNKNOWN if nothing was. */
 struct recording_cost recording_cost_measured(const struct baseline *baseline);
 
-/* Scales all costs of deps->recording by one factor from 0 to 8, so that the headline of the run
- * without them is `without`, ns: what a run that was really bare took. Measures the iterations of
- * the study anew. *fits is false if no factor does, or the costs are not known; then they are not
- * known any more. A run that is at most 1 % faster with recording than without it has no costs.
- * Needs deps_options.fronts. O(activities) for each of some ten tries. MP_ERR_MEMORY. */
+/* The factor from 0 to 8 by which all costs of deps->recording are multiplied so that the headline
+ * of the run without them is `without`, ns: as struct quality has it, RECORDING_NO_SCALE if no
+ * factor does, 0 if the costs are not known. A run that is at most 1 % faster with recording than
+ * without it has no costs. deps->recording is of no use afterwards. MP_ERR_MEMORY. */
 enum mp_status recording_cost_fit(struct deps *deps, const struct mp_trace *trace,
-                                  struct iterations_study *study, uint64_t without, bool *fits);
+                                  const struct iterations_study *study, uint64_t without,
+                                  uint64_t *scale);
 
 /* ---- A trace and its iterations ---- */
 
