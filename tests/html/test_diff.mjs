@@ -259,7 +259,7 @@ test("the parts of the latency add up to its difference", async (browser) => {
     }
     const page = await open(browser, "diff");
     const first = page.locator('table.effects[aria-label^="Where"] tbody tr').first();
-    assert.match(await first.innerText(), /waiting for the host\s+-4\.\d+ ms -\d\d\.\d\d %/);
+    assert.match(await first.innerText(), /waiting for the host\s+-3\.\d+ ms -\d\d\.\d\d %/);
 });
 
 test("what was added or removed has no interval", async (browser) => {

@@ -27,7 +27,8 @@ for (const name of ["inference", "eager", "graph", "two_streams"]) {
     });
 }
 
-// `iters` works out causes from the event graph, the page from what it shows.
+// `iters` works out causes from the event graph, the page from what it shows. It shows gaps as
+// recorded, of which `iters` has what recording costs in a row by itself.
 for (const name of ["inference", "eager", "graph"]) {
     test(`${name}: idle time by cause is that of iters`, async (browser) => {
         const page = await openLine(browser, name);
@@ -35,7 +36,7 @@ for (const name of ["inference", "eager", "graph"]) {
             const { timeline, documents, line } = miniprof;
             const { columns, rows } = documents.iterations;
             const at = (key) => columns.indexOf(key);
-            const causes = ["launch", "queued", "copy", "host", "sync", "unknown"];
+            const causes = ["launch", "queued", "copy", "host", "sync", "unknown", "recording"];
             const relative = (ns) => Number(BigInt(ns) - BigInt(timeline.origin));
             const inside = rows.slice(1, -1); // gaps at the ends have one side
             const of = (values) => causes.map((cause) => values[at(`idle_${cause}_ns`)]);
@@ -50,10 +51,15 @@ for (const name of ["inference", "eager", "graph"]) {
             return { said: sum(inside.map(of)), shown: sum(inside.map(between)) };
         });
         const whole = said.reduce((sum, value) => sum + value);
-        assert.ok(whole > 0);
-        said.forEach((value, i) =>
-            assert.ok(Math.abs(shown[i] - value) <= whole * 0.01, `${i}: ${shown} for ${said}`),
-        );
+        const less = said.pop();
+        assert.ok(whole > less && less > 0);
+        said.forEach((value, i) => {
+            const what = `${i}: ${shown} for ${said}`;
+            assert.ok(shown[i] >= value - whole * 0.01, what);
+            assert.ok(shown[i] <= value + less + whole * 0.01, what);
+        });
+        const all = shown.reduce((sum, value) => sum + value);
+        assert.ok(Math.abs(all - whole) <= whole * 0.01, `${all} of ${whole}`);
     });
 }
 

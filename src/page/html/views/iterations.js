@@ -250,6 +250,7 @@ const LATENCY_PARTS = [
         `idle: ${name}`,
         color,
     ]),
+    ["idle_recording_ns", "idle: recording", "--idle-recording"],
 ];
 
 function latencyParts({ statistics }) {
