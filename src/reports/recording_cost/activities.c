@@ -367,10 +367,9 @@ enum mp_status recording_cost_headline(const struct deps *deps,
 
 /* ---- Costs that a measurement fits ---- */
 
-#define MAX_SCALE      8.0
-#define MAX_TRIES      24
-#define SHARE_MISSED   1000 /* of the headline: one part in this is near enough */
-#define SHARE_OF_NOISE 100  /* a run without recording that seems slower by less than that */
+#define MAX_SCALE    8.0
+#define MAX_TRIES    24
+#define SHARE_MISSED 1000 /* of the headline: one part in this is near enough */
 
 static bool is_near(uint64_t headline, uint64_t without)
 {
@@ -379,16 +378,36 @@ static bool is_near(uint64_t headline, uint64_t without)
     return off <= without / SHARE_MISSED;
 }
 
-/* More costs make no run longer: the scale is between two that are halved. */
-static enum mp_status bisect(struct bare_run *run, struct deps *deps, const struct costs *costs,
-                             uint64_t without, double *scale)
+/* What the headline is to be: `without`, but not more than `high`. */
+struct target {
+    uint64_t low, without, high;
+};
+
+static struct target target_of(const struct iterations_headline *headline,
+                               const struct recording_cost *cost)
 {
+    double unit = (double)headline->p50 / (double)cost->of;
+
+    return (struct target){(uint64_t)(unit * (double)cost->low),
+                           (uint64_t)(unit * (double)cost->without),
+                           (uint64_t)(unit * (double)cost->high)};
+}
+
+/* More costs make no run longer: the scale is between two that are halved. Where all pieces are
+ * used up before the run is as short as it was measured, the scale is the smallest that does.
+ */
+static enum mp_status bisect(struct bare_run *run, struct deps *deps, const struct costs *costs,
+                             const struct target *target, double *scale)
+{
+    uint64_t without = target->without;
     double low = 0;
     double high = MAX_SCALE;
     uint64_t headline;
 
     MP_TRY(lay_scaled(deps, costs, high));
     MP_TRY(bare_run_headline(run, &headline));
+    if (headline > without && headline <= target->high)
+        without = headline + headline / SHARE_MISSED;
     *scale = headline <= without || is_near(headline, without) ? high : -1;
     for (int i = 0; i < MAX_TRIES && *scale >= 0 && !is_near(headline, without); i++) {
         *scale = (low + high) / 2;
@@ -401,23 +420,25 @@ static enum mp_status bisect(struct bare_run *run, struct deps *deps, const stru
 
 /* Below 0: no scale. */
 static enum mp_status find_scale(struct bare_run *run, struct deps *deps,
-                                 const struct mp_trace *trace, uint64_t without, double *scale)
+                                 const struct mp_trace *trace, const struct target *target,
+                                 double *scale)
 {
     uint64_t recorded = run->study->summary.headline.p50;
     struct costs costs;
 
-    if (without > recorded) {
-        *scale = without - recorded <= recorded / SHARE_OF_NOISE ? 0 : -1;
+    if (target->without > recorded) {
+        *scale = target->low <= recorded ? 0 : -1;
         return MP_OK;
     }
     MP_TRY(choose_costs(deps, trace, true, &costs));
-    return bisect(run, deps, &costs, without, scale);
+    return bisect(run, deps, &costs, target, scale);
 }
 
 enum mp_status recording_cost_fit(struct deps *deps, const struct mp_trace *trace,
-                                  const struct iterations_study *study, uint64_t without,
-                                  uint64_t *scale)
+                                  const struct iterations_study *study,
+                                  const struct recording_cost *cost, uint64_t *scale)
 {
+    const struct target target = target_of(&study->summary.headline, cost);
     struct bare_run run;
     double found = -1;
 
@@ -426,7 +447,7 @@ enum mp_status recording_cost_fit(struct deps *deps, const struct mp_trace *trac
         return MP_OK;
     enum mp_status status = bare_run_init(&run, deps, study);
     if (!status)
-        status = find_scale(&run, deps, trace, without, &found);
+        status = find_scale(&run, deps, trace, &target, &found);
     bare_run_free(&run);
     *scale = found < 0 ? RECORDING_NO_SCALE : 1 + (uint64_t)(1000 * found + 0.5);
     return status;

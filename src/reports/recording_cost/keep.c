@@ -213,10 +213,8 @@ static enum mp_status find_scale(struct keeping *keeping)
     const struct recording_cost cost = recording_cost_measured(&baseline);
     if (!recording_cost_is_bare(&cost) || !cost.of)
         return MP_OK;
-    double share = (double)cost.without / (double)cost.of;
-    uint64_t p50 = keeping->study.study.summary.headline.p50;
-    return recording_cost_fit(&keeping->study.deps, keeping->trace, &keeping->study.study,
-                              (uint64_t)(share * (double)p50), &keeping->scale);
+    return recording_cost_fit(&keeping->study.deps, keeping->trace, &keeping->study.study, &cost,
+                              &keeping->scale);
 }
 
 static enum mp_status write_rows(struct keeping *keeping, const char *path, struct mp_error *error)

@@ -192,6 +192,8 @@ enum mp_status trace_study_load(struct mp_trace *trace, const struct trace_study
     MP_TRY(deps_load(trace, &graph, &trace_study->deps, error));
     trace_study->deps.quality.only = trace_study->deps.profile->quality.only =
         options->iterations.range;
+    if (options->model)
+        trace_study->deps.quality.recording_scale = 0;
     MP_TRY(mp_error_from(error, recording_cost_lay(&trace_study->deps, trace),
                          "cannot estimate what recording costs"));
     MP_TRY(baseline_build(trace_study->deps.profile, &trace_study->baseline, error));

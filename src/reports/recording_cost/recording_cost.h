@@ -75,12 +75,13 @@ enum mp_status recording_cost_find(const struct deps *deps, struct mp_trace *tra
 struct recording_cost recording_cost_measured(const struct baseline *baseline);
 
 /* The factor from 0 to 8 by which all costs of deps->recording are multiplied so that the headline
- * of the run without them is `without`, ns: as struct quality has it, RECORDING_NO_SCALE if no
- * factor does, 0 if the costs are not known. A run that is at most 1 % faster with recording than
- * without it has no costs. deps->recording is of no use afterwards. MP_ERR_MEMORY. */
+ * of the run without them is as `cost` says, which is bare: as struct quality has it. It is
+ * RECORDING_NO_SCALE if no factor leads into the interval, 0 if the costs are not known. A run that
+ * may be as fast with recording as without it has no costs. deps->recording is of no use
+ * afterwards. MP_ERR_MEMORY. */
 enum mp_status recording_cost_fit(struct deps *deps, const struct mp_trace *trace,
-                                  const struct iterations_study *study, uint64_t without,
-                                  uint64_t *scale);
+                                  const struct iterations_study *study,
+                                  const struct recording_cost *cost, uint64_t *scale);
 
 /* ---- A trace and its iterations ---- */
 
