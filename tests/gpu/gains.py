@@ -7,7 +7,7 @@
 Of each round, FOLDER has CASE.ROUND.SIDE.out, in which the program says its median: alone, with the
 fault and without (bare_before, bare_after), and recorded (before, after). CASE.ROUND.before.json is
 what miniprof foresees. Where kernel alpha is to take half its time, before.csv and after.csv show
-whether it does. Exit status 1: a gain is foreseen too wrongly, or the experiment says nothing.
+whether it does. Exit status 1: a what-if is too far off, or the experiment says nothing.
 """
 import csv
 import json
@@ -15,8 +15,7 @@ import os
 import statistics
 import sys
 
-MAX_WHAT_IF_ERROR = 5.0  # points: percent of the time before
-MAX_ADVICE_ERROR = 10.0  # points, of a rule, which assumes more
+MAX_WHAT_IF_ERROR = 5.0  # points: percent of the time before; rules are only shown
 MAX_SKEW = 2.0           # percent, of alpha's second time from half of its first
 
 HEAD = ("case", "foreseen by", "basis", "bare before, us", "bare after, us", "gain taken",
@@ -77,8 +76,7 @@ class Case:
         self.basis = said[0][1] or "as_recorded"
         self.foreseen = statistics.median(percent for percent, _ in said)
         self.error = self.foreseen - self.taken
-        limit = MAX_WHAT_IF_ERROR if "=" in how else MAX_ADVICE_ERROR
-        if abs(self.error) > limit:
+        if "=" in how and abs(self.error) > MAX_WHAT_IF_ERROR:
             self.complaints.append(f"the gain is {self.error:+.1f} points off")
         if os.path.exists(starts[0] + ".before.csv"):
             self.judge_alpha(starts)
