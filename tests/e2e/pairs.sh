@@ -147,6 +147,11 @@ pairs both.%p 2 -- bash several.sh
 same "two programs: the steps of each" "first 2 second 2" "$(for trace in both.*.mpt; do
     cost "${trace%.mpt}" "d['step_name'], d['pairs']"; done | tr -d "(),'" | sort | paste -sd ' ')"
 
+# A child that forks has the parent's memory, but marks of its own, which it has none of here.
+pairs forked 1 -- "$steps" init "${list[@]}" fork=3 "${list[@]}"
+same "a child: the parent's exit code, its steps, before and after" "0 60 1 60 2" \
+    "$status $(tally forked step run | awk '{ print $2, $1 }' | paste -sd ' ')"
+
 # ---- In this run, before CUPTI comes ----------------------------------------------------------
 # before NAME STEP...: with these steps before the range. The software GPU charges its costs as soon
 # as CUPTI is loaded, so there are none here.

@@ -177,6 +177,9 @@ static size_t medians_of_runs(const struct pass *pass, bool bare, uint64_t *valu
     for (size_t i = 0, next; i < pass->count; i = next) {
         size_t count = 0;
 
+        next = i + 1;
+        if (!pass->steps[i].run) /* of --baseline, in the last run */
+            continue;
         for (next = i; next < pass->count && pass->steps[next].run == pass->steps[i].run; next++)
             if (pass->steps[next].bare == bare && pass->steps[next].duration)
                 values[count++] = pass->steps[next].duration;
@@ -252,6 +255,15 @@ static void measure_before(const struct pass *pass, uint64_t *values, uint64_t *
     time->count = time->steps = recorded >= BASELINE_MIN ? last : 0;
 }
 
+static bool has_runs(const struct baseline_step *steps, size_t count)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < count; i++)
+        any |= steps[i].run != 0;
+    return any;
+}
+
 enum mp_status baseline_measure(struct baseline_step *steps, size_t count,
                                 struct baseline *baseline)
 {
@@ -261,7 +273,7 @@ enum mp_status baseline_measure(struct baseline_step *steps, size_t count,
 
     if (!values)
         return MP_ERR_MEMORY;
-    if (count && steps[0].run)
+    if (has_runs(steps, count))
         measure_pairs(&pass, values, more, &baseline->paired);
     else
         measure_before(&pass, values, more, &baseline->before);
@@ -271,8 +283,12 @@ enum mp_status baseline_measure(struct baseline_step *steps, size_t count,
 
 static enum mp_status measure_bare(struct pass *pass, struct baseline *baseline)
 {
-    MP_TRY(baseline_measure(pass->steps, pass->count, baseline));
-    return copy_name(pass, pass->steps, &baseline->bare_name);
+    const struct baseline_step *bare = pass->steps;
+
+    while (!bare->bare)
+        bare++;
+    MP_TRY(copy_name(pass, bare, &baseline->bare_name));
+    return baseline_measure(pass->steps, pass->count, baseline);
 }
 
 /* All steps are of one kind: --pairs, --baseline, or those before CUPTI came. */
