@@ -244,7 +244,8 @@ $(addprefix $(OBJ)/src/,$(addprefix profile/,costs.o identity.o quality.o set.o 
 	$(addprefix reports/deps/,command.o iterations.o names.o print.o trace.o what_if.o) \
 	$(addprefix table/,documents.o terminal.o view.o) \
 	$(addprefix base/,elf_symbols.o io.o log.o process.o) trace/reader.o \
-	reports/replay/changes.o reports/trace/command.o): \
+	reports/replay/changes.o reports/replay/gains.o reports/replay/paths.o \
+	reports/trace/command.o trace/chunks.o): \
 	EXTRA_CFLAGS += -Os
 $(OBJ)/src/export/perfetto/proto.o: EXTRA_CFLAGS += -O2
 endif

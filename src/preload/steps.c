@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -127,12 +125,36 @@ static void take_moment(struct steps_moment *moment)
 
 /* ---- The file ---- */
 
+#define PATH_BYTES 4096
+
+/* Without snprintf, whose checked name musl does not have. False: the folder's name is too long. */
+static bool make_path(char path[PATH_BYTES], unsigned long process)
+{
+    static const char file[] = "/" STEPS_FILE;
+    const char *folder = getenv(STEPS_VARIABLE);
+    char digits[20];
+    size_t count = 0, used = 0;
+
+    for (; process; process /= 10)
+        digits[count++] = (char)('0' + process % 10);
+    if (!folder || strlen(folder) + sizeof file + count > PATH_BYTES)
+        return false;
+    while (*folder)
+        path[used++] = *folder++;
+    for (size_t i = 0; file[i]; i++)
+        path[used++] = file[i];
+    while (count)
+        path[used++] = digits[--count];
+    path[used] = '\0';
+    return true;
+}
+
 static int make_file(void)
 {
-    char path[4096];
+    char path[PATH_BYTES];
 
-    snprintf(path, sizeof path, "%s/" STEPS_FILE "%ld", getenv(STEPS_VARIABLE),
-             (long)LIBC(syscall)(SYS_getpid));
+    if (!make_path(path, (unsigned long)LIBC(syscall)(SYS_getpid)))
+        return -1;
     return (int)LIBC(syscall)(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                               0600);
 }
@@ -223,11 +245,18 @@ static void begin_anew(void)
     atomic_store(&store.state, CLOSED);
 }
 
+/* What pthread_atfork of glibc calls. Another libc does not have it. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                             void *library) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
 __attribute__((constructor)) static void begin(void)
 {
     miniprof_preload.attached = steps_attached;
-    if (steps_are_wanted())
-        pthread_atfork(NULL, NULL, begin_anew);
+    if (!steps_are_wanted())
+        return;
+    if (!__register_atfork || __register_atfork(NULL, NULL, begin_anew, __dso_handle) != 0)
+        atomic_store(&store.wanted, -1);
 }
 
 /* So that counts can be made into times. */

@@ -80,11 +80,14 @@ print(*(hasattr(ctypes.CDLL(None), name)
         same "dlsym in a program with the driver: what that has" \
             "$(python3 -c "$names" libcuda.so.1)" \
             "$(LD_PRELOAD=$preload python3 -c "$names" libcuda.so.1)"
-    same "what it exports of its own" "miniprof_preload" "$(nm -D --defined-only "$preload" |
+    same "what it exports of its own" "InitializeInjectionNvtx
+InitializeInjectionNvtx2
+InitializeInjectionNvtxExtension
+miniprof_preload" "$(nm -D --defined-only "$preload" |
         awk '$3 !~ /^cu/ { print $3 }' | sort | comm -23 - <(nm -D --defined-only \
             "$(ldd "$preload" | awk '/libc.so/ { print $3 }')" | awk '{ sub("@.*", "", $3)
             print $3 }' | sort -u))"
-    same "what it exports of the driver's" 26 "$(nm -D --defined-only "$preload" | grep -c ' T cu')"
+    same "what it exports of the driver's" 60 "$(nm -D --defined-only "$preload" | grep -c ' T cu')"
     same "what it needs" "libc.so.6" \
         "$(readelf -d "$preload" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v '^ld-linux')"
 fi

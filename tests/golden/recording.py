@@ -42,7 +42,7 @@ class Recording:
             return
         self.all = {row["number"]: Activity(row) for row in answer["activities"]}
         rows = sources.tables(path)
-        nodes = {(row["correlation"], row["start"]): row["node"]
+        nodes = {(row["correlation"], row["start"]): row.get("node", 0)
                  for kind in WORK for row in rows[kind]}
         stacked = {row["correlation"] for row in rows.get("call_stack", ()) if row["stack"]}
         calls = [x for x in self.all.values() if x.kind == "call"]

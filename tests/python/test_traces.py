@@ -84,6 +84,7 @@ class EveryTrace(unittest.TestCase):
                 fields = {"kernel": KERNEL, "copy": COPY, "set": COPY, "call": CALL}.get(
                     row["kind"])
                 if fields:
+                    row["correlation"] = row["correlation"] or "0" # bodies of conditional nodes
                     wanted[row["kind"]][tuple(row[field] for field in fields)] += 1
             for kind, fields, frame in (("kernel", KERNEL, trace.kernels),
                                         ("copy", COPY, trace.copies), ("set", COPY, trace.sets),

@@ -89,6 +89,34 @@
     X(cuStreamIsCapturing)                                                                         \
     X(cuStreamIsCapturing_ptsz)                                                                    \
     X(cuGraphCreate)                                                                               \
+    X(cuGraphLaunch)                                                                               \
+    X(cuGraphLaunch_ptsz)                                                                          \
+    X(cuMemcpyAsync)                                                                               \
+    X(cuMemcpyAsync_ptsz)                                                                          \
+    X(cuMemcpyHtoDAsync_v2)                                                                        \
+    X(cuMemcpyHtoDAsync_v2_ptsz)                                                                   \
+    X(cuMemcpyDtoHAsync_v2)                                                                        \
+    X(cuMemcpyDtoHAsync_v2_ptsz)                                                                   \
+    X(cuMemcpyDtoDAsync_v2)                                                                        \
+    X(cuMemcpyDtoDAsync_v2_ptsz)                                                                   \
+    X(cuMemsetD8Async)                                                                             \
+    X(cuMemsetD8Async_ptsz)                                                                        \
+    X(cuMemsetD32Async)                                                                            \
+    X(cuMemsetD32Async_ptsz)                                                                       \
+    X(cuStreamSynchronize)                                                                         \
+    X(cuStreamSynchronize_ptsz)                                                                    \
+    X(cuCtxSynchronize)                                                                            \
+    X(cuCtxSynchronize_v2)                                                                         \
+    X(cuEventSynchronize)                                                                          \
+    X(cuMemcpy)                                                                                    \
+    X(cuMemcpy_ptds)                                                                               \
+    X(cuMemcpyHtoD_v2)                                                                             \
+    X(cuMemcpyHtoD_v2_ptds)                                                                        \
+    X(cuMemcpyDtoH_v2)                                                                             \
+    X(cuMemcpyDtoH_v2_ptds)                                                                        \
+    X(cuStreamQuery)                                                                               \
+    X(cuStreamQuery_ptsz)                                                                          \
+    X(cuEventQuery)                                                                                \
     X(cuLaunchHostFunc)                                                                            \
     X(cuLaunchHostFunc_ptsz)                                                                       \
     X(cuStreamAddCallback)                                                                         \
