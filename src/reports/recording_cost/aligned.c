@@ -132,7 +132,7 @@ static enum mp_status sequence_of(const struct marks_thread *thread, struct mark
 {
     *sequence = (struct mark_sequence){
         .kinds = malloc(thread->count + 1),
-        .marks = malloc((thread->count + 1) * sizeof *sequence->marks),
+        .marks = calloc(thread->count + 1, sizeof(const struct mark *)),
     };
     if (!sequence->kinds || !sequence->marks)
         return MP_ERR_MEMORY;

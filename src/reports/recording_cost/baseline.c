@@ -216,11 +216,12 @@ static size_t steady(const uint64_t *times, size_t count, uint64_t *scratch)
 {
     for (size_t n = count; n >= BASELINE_MIN; n -= (n + 3) / 4) {
         const uint64_t *from = times + count - n;
+        size_t half = n / 2;
 
-        memcpy(scratch, from, n / 2 * sizeof *scratch);
-        double first = (double)statistics_of(scratch, n / 2).p50;
-        memcpy(scratch, from + n / 2, (n - n / 2) * sizeof *scratch);
-        double second = (double)statistics_of(scratch, n - n / 2).p50;
+        memcpy(scratch, from, half * sizeof *scratch);
+        double first = (double)statistics_of(scratch, half).p50;
+        memcpy(scratch, from + half, (n - half) * sizeof *scratch);
+        double second = (double)statistics_of(scratch, n - half).p50;
         if (fabs(first - second) <= MAX_TREND * second)
             return n;
     }

@@ -136,7 +136,7 @@ static enum mp_status take_run(struct keeping *keeping, unsigned run)
 
     snprintf(folder, sizeof folder, "%s/%u", keeping->runs->folder, run);
     enum mp_status status = list_processes(folder, &processes);
-    if (!status && processes.count == keeping->among &&
+    if (!status && processes.items && processes.count == keeping->among &&
         load_marks(keeping, run, processes.items[keeping->number], &marks)) {
         status = take_steps(keeping, &marks, run, run % 2 == 1);
         marks_free(&marks);
