@@ -45,6 +45,30 @@ static int start_run(struct launch *launch, char **argv, struct one_run *run, co
     return launch_run(&this, argv, child);
 }
 
+static bool has_trace(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    const struct dirent *entry;
+    bool found = false;
+
+    while (entries && !found && (entry = readdir(entries)))
+        found = strstr(entry->d_name, ".mpt") != NULL;
+    if (entries)
+        closedir(entries);
+    return found;
+}
+
+/* Why nothing runs after this one, or NULL. */
+static const char *end_of_runs(const struct one_run *run, const struct child *child)
+{
+    if (child->signalled)
+        return "a signal ended this run";
+    if (run->number == 2 && run->number < run->of && !has_trace(run->marks))
+        return "this run wrote no trace: the program made no CUDA calls, or its messages above say "
+               "why not";
+    return NULL;
+}
+
 int pairs_run(struct launch *launch, char **argv, unsigned pairs, const char *folder,
               struct child *child, bool *finished)
 {
@@ -55,8 +79,13 @@ int pairs_run(struct launch *launch, char **argv, unsigned pairs, const char *fo
         run.number++;
         if (start_run(launch, argv, &run, folder, child) != 0)
             return -1;
-        if (child->start_errno || child->signalled)
+        if (child->start_errno)
             return 0;
+        const char *end = end_of_runs(&run, child);
+        if (end) {
+            complain("run", "%s; there is no comparison", end);
+            return 0;
+        }
         if (run.number == 1)
             first_code = child->exit_code;
         else if (child->exit_code != first_code)

@@ -80,7 +80,8 @@ struct timespec launch_file_time(void);
 
 /* Runs the program bare and recorded in turn, `pairs` times each. `folder` is for marks and traces;
  * only the last run's trace goes where the settings say, and *child is the last run. -1 with errno:
- * a process could not be made. Stops after a run that did not start or that a signal ended. */
+ * a process could not be made. Stops after a run that did not start or that a signal ended, and
+ * after a first recorded run without a trace. */
 int pairs_run(struct launch *launch, char **argv, unsigned pairs, const char *folder,
               struct child *child, bool *finished);
 

@@ -121,7 +121,11 @@ exec "$steps" init ${list[*]}
 END
 pairs ends 2 -- sh ends.sh
 same "a run that a signal ends: nothing runs after it" "137 2" "$status $(wc -l <count2)"
-like "it is said" 'a signal ended this run: there is no comparison' "$(cat ends.err)"
+like "it is said" 'a signal ended this run; there is no comparison' "$(cat ends.err)"
+pairs idle 2 -- sh -c 'echo >>count3'
+same "a first recorded run without a trace: nothing runs after it" "0 2" "$status $(wc -l <count3)"
+like "it is said as well" 'this run wrote no trace: the program made no CUDA calls' \
+    "$(grep trace idle.err)"
 same "no folder is left then" "" "$(ls "$TMPDIR")"
 pairs one 1 -- "$steps" init "${list[@]}"
 same "one pair: the interval is that of usual runs" True \
