@@ -79,7 +79,8 @@ measure() {
     0)
         why=$(python3 "$SOURCE/tests/gpu/pairs.py" line --miniprof "$BUILD/miniprof" \
             --pairs "$pairs" --program "$1|${set_of[$1]}|${kind_of[$1]}" "$name" 2>&1 >>"$lines") ||
-            broken "$1" failed "$(tail -n 1 <<<"$why")"
+            broken "$1" failed \
+                "$(grep -m 1 'ended with exit code' "$name.err"; tail -n 1 <<<"$why")"
         ;;
     77) broken "$1" "not tried" "$(last_words "$name.out")" ;;
     124) broken "$1" failed "it had not ended after $2 s" ;;
