@@ -78,15 +78,10 @@ static bool marks_steps(const struct host_call *row)
     return row->form == HOST_CALL_WAITS || row->form == HOST_CALL_ASKS;
 }
 
-/* cuGetProcAddress may be asked for a copy without its _v2. */
 static int find_row(const char *name)
 {
-    size_t length = strlen(name);
-
     for (size_t i = 0; i < ROWS; i++)
-        if (strcmp(rows[i].name, name) == 0 ||
-            (marks_steps(&rows[i]) && strncmp(rows[i].name, name, length) == 0 &&
-             strcmp(rows[i].name + length, "_v2") == 0))
+        if (preload_is_named(rows[i].name, name))
             return (int)i;
     return -1;
 }

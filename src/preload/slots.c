@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "preload/next.h"
 #include "preload/objects.h"
@@ -35,18 +34,10 @@ static struct {
 } slots[PRELOAD_SLOTS];
 static atomic_uint slots_taken = PRELOAD_LINKED_COUNT;
 
-/* Whether it is that name, or the name that goes with it for cuGetProcAddress. */
-static bool has_name(const char *row, const char *name)
-{
-    size_t length = strlen(name);
-
-    return strncmp(row, name, length) == 0 && (!row[length] || strcmp(row + length, "_v2") == 0);
-}
-
 int preload_find_watched(const char *name)
 {
     for (size_t i = 0; i < PRELOAD_LINKED_COUNT; i++)
-        if (has_name(watched[i].name, name))
+        if (preload_is_named(watched[i].name, name))
             return (int)i;
     return -1;
 }

@@ -5,6 +5,9 @@
 #ifndef MP_PRELOAD_SLOTS_H
 #define MP_PRELOAD_SLOTS_H
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "base/preload.h"
 
 /* Functions of the driver that this library also exports, for programs that are linked to the
@@ -56,8 +59,18 @@ void *preload_stub(unsigned slot);
 /* Runs before a call of the function in `slot`. Answers the address to jump to, never NULL. */
 void *preload_enter(unsigned long slot);
 
-/* preload_find_watched: the row of a watched function, which cuGetProcAddress may be asked for
- * without _v2; -1 if it is not watched. preload_call_of: what a call of that function means. */
+/* Whether a program that asks for `name` may get this function: cuGetProcAddress answers with a _v2
+ * for the name without it. */
+static inline bool preload_is_named(const char *function, const char *name)
+{
+    size_t length = strlen(name);
+
+    return strncmp(function, name, length) == 0 &&
+           (!function[length] || strcmp(function + length, "_v2") == 0);
+}
+
+/* preload_find_watched: the row of a watched function; -1 if it is not watched. preload_call_of:
+ * what a call of that function means. */
 int preload_find_watched(const char *name);
 enum mp_preload_call preload_call_of(int row);
 
