@@ -384,23 +384,18 @@ bool launch_bears_preload(const struct launch *launch, const char *program)
                                 !(program_needs(path, "libasan.so") || has_other_libc(path)));
 }
 
-/* Whether CUPTI is there as soon as CUDA is, by the settings in the environment. */
-static bool begins_at_once(struct mp_config *config)
+/* Whether CUPTI is there as soon as CUDA is. */
+static bool begins_at_once(const struct mp_config *config)
 {
-    mp_config_from_environment(config, NULL, NULL);
     return !mp_config_waits(config) || (config->attach == MP_ATTACH_INIT && getenv(ATTACH_NAME));
 }
 
-/* Whether the preloaded library is of use to the recorder with these settings: for waits of host
- * threads, because CUPTI may come late, or for steps. */
-static bool wants_preload(const struct launch *launch)
+/* Whether the preloaded library is of use to the recorder: for waits of host threads, because CUPTI
+ * may come late, or for steps. */
+static bool wants_preload(const struct launch *launch, const struct mp_config *config)
 {
-    static struct mp_config config; /* 40 KiB */
-    bool at_once = begins_at_once(&config);
-
-    if (config.waits == MP_SWITCH_OFF && at_once && !launch->compares)
-        return false;
-    return launch_bears_preload(launch, launch->program);
+    return (config->waits != MP_SWITCH_OFF || !begins_at_once(config) || launch->compares) &&
+           launch_bears_preload(launch, launch->program);
 }
 
 /* Appends to a list with colons in the environment, because what is there may have to be first. */
@@ -429,22 +424,17 @@ static bool set_preload(const char *library)
 
 /* Whether NCCL is to take the recorder as its profiler plugin. Another plugin that the user has set
  * stays. */
-static bool wants_nccl(void)
+static bool wants_nccl(const struct mp_config *config)
 {
-    static struct mp_config config; /* 40 KiB */
-
-    mp_config_from_environment(&config, NULL, NULL);
-    return config.nccl == MP_NCCL_ON && config.nvtx == MP_SWITCH_ON;
+    return config->nccl == MP_NCCL_ON && config->nvtx == MP_SWITCH_ON;
 }
 
 /* Without a place for the file the program runs all the same. */
-static void set_operators(void)
+static void set_operators(const struct mp_config *config)
 {
-    static struct mp_config config; /* 40 KiB */
     struct mp_error error;
 
-    mp_config_from_environment(&config, NULL, NULL);
-    if (config.operators != MP_OPERATORS_OFF && startup_set(&error) != MP_OK)
+    if (config->operators != MP_OPERATORS_OFF && startup_set(&error) != MP_OK)
         fprintf(stderr, "miniprof run: no folder for --operators: %s\n", error.text);
 }
 
@@ -458,11 +448,9 @@ static bool set_steps(const struct launch *launch)
 }
 
 /* Steps are of use where some are made before CUPTI comes, or by a run without it. */
-static bool wants_steps(const struct launch *launch)
+static bool wants_steps(const struct launch *launch, const struct mp_config *config)
 {
-    static struct mp_config config; /* 40 KiB */
-
-    return launch->steps && (launch->compares || !begins_at_once(&config));
+    return launch->steps && (launch->compares || !begins_at_once(config));
 }
 
 /* In the child: the program as it runs without the recorder, but for marks of its steps. */
@@ -477,6 +465,7 @@ static int set_bare(const struct launch *launch)
 /* In the child: the environment that the CUDA driver, NVTX and NCCL look at. */
 static int set_environment(void *context)
 {
+    static struct mp_config config; /* 40 KiB */
     const struct launch *launch = context;
 
     if (launch->bare)
@@ -486,12 +475,13 @@ static int set_environment(void *context)
         !launch->export_settings(launch->context) ||
         (launch->output && setenv("MINIPROF_OUTPUT", launch->output, 1) != 0))
         return ENOMEM;
-    if (wants_nccl() && setenv("NCCL_PROFILER_PLUGIN", launch->library, 0) != 0)
+    mp_config_from_environment(&config, NULL, NULL);
+    if (wants_nccl(&config) && setenv("NCCL_PROFILER_PLUGIN", launch->library, 0) != 0)
         return ENOMEM;
-    set_operators();
-    if (!wants_preload(launch))
+    set_operators(&config);
+    if (!wants_preload(launch, &config))
         return 0;
-    bool steps = wants_steps(launch);
+    bool steps = wants_steps(launch, &config); /* set_preload may set ATTACH_NAME */
     return set_preload(launch->preload) && (!steps || set_steps(launch)) ? 0 : ENOMEM;
 }
 
