@@ -211,16 +211,9 @@ static enum mp_status find_slack(struct work *work)
 /* A job knows no cost of recording. */
 static enum mp_status replay_job(struct work *work)
 {
-    const struct deps_windows *windows = &work->windows;
-    struct deps_what_if *what_if = &work->what_if;
-
-    what_if->before = calloc(windows->count + 1, sizeof *what_if->before);
-    what_if->after = calloc(windows->count + 1, sizeof *what_if->after);
-    if (!what_if->before || !what_if->after)
-        return MP_ERR_MEMORY;
-    for (size_t i = 0; i < windows->count; i++)
-        what_if->before[i] = windows->items[i].end - windows->items[i].begin;
-    return job_replay(&work->job, &work->values->changes, windows, what_if->after, NULL);
+    MP_TRY(deps_what_if_new(&work->windows, &work->what_if));
+    return job_replay(&work->job, &work->values->changes, &work->windows, work->what_if.after,
+                      NULL);
 }
 
 static enum mp_status replay(struct work *work)
@@ -378,7 +371,7 @@ static enum mp_status match_changes(const struct work *work, struct mp_error *er
 
     if (!wrong)
         return MP_OK;
-    if (!strcmp(wrong->pattern, "recording"))
+    if (deps_change_is_of_recording(wrong))
         return mp_error_set(error, MP_ERR_ARGUMENT, "what recording costs is not known: %s",
                             work->matched ? "the trace is one of several ranks"
                                           : work->deps->why_not_recording);

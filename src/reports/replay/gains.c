@@ -21,7 +21,13 @@ const char *deps_basis_key(bool without_recording)
     return without_recording ? "without_recording" : "as_recorded";
 }
 
-static const char recording_word[] = "recording";
+static char recording_word[] = "recording";
+static const struct deps_change no_recording = {.pattern = recording_word, .kind = DEPS_SET_TO};
+
+bool deps_change_is_of_recording(const struct deps_change *change)
+{
+    return strcmp(change->pattern, recording_word) == 0;
+}
 
 /* The changes of what recording costs, or all changes besides those in front. Patterns are not
  * owned. MP_ERR_MEMORY; the caller frees items. */
@@ -34,7 +40,7 @@ static enum mp_status choose_changes(const struct deps_changes *changes, bool al
     if (first)
         chosen->items[chosen->count++] = *first;
     for (size_t i = 0; i < changes->count; i++) {
-        if (all || !strcmp(changes->items[i].pattern, recording_word))
+        if (all || deps_change_is_of_recording(&changes->items[i]))
             chosen->items[chosen->count++] = changes->items[i];
     }
     return MP_OK;
@@ -75,19 +81,22 @@ static enum mp_status take_excess(const struct deps *deps, const struct deps_win
     return MP_OK;
 }
 
+static bool has_recording(const struct deps_changes *changes)
+{
+    for (size_t i = 0; i < changes->count; i++)
+        if (deps_change_is_of_recording(&changes->items[i]))
+            return true;
+    return false;
+}
+
 /* Whether changes of what recording costs only make it less. */
 static bool is_less(const struct deps_changes *changes)
 {
-    bool any = false;
-
-    for (size_t i = 0; i < changes->count; i++) {
-        if (strcmp(changes->items[i].pattern, recording_word) != 0)
-            continue;
-        any = true;
-        if (deps_changed(&changes->items[i], DEPS_TOLERANCE_NS) > DEPS_TOLERANCE_NS)
+    for (size_t i = 0; i < changes->count; i++)
+        if (deps_change_is_of_recording(&changes->items[i]) &&
+            deps_changed(&changes->items[i], DEPS_TOLERANCE_NS) > DEPS_TOLERANCE_NS)
             return false;
-    }
-    return any;
+    return true;
 }
 
 static void take_recorded(const struct deps_windows *windows, uint64_t *lengths)
@@ -96,24 +105,30 @@ static void take_recorded(const struct deps_windows *windows, uint64_t *lengths)
         lengths[i] = windows->items[i].end - windows->items[i].begin;
 }
 
+enum mp_status deps_what_if_new(const struct deps_windows *windows, struct deps_what_if *what_if)
+{
+    *what_if = (struct deps_what_if){
+        .before = calloc(windows->count + 1, sizeof *what_if->before),
+        .after = calloc(windows->count + 1, sizeof *what_if->after),
+    };
+    if (!what_if->before || !what_if->after)
+        return MP_ERR_MEMORY;
+    take_recorded(windows, what_if->before);
+    return MP_OK;
+}
+
 /* Changes of recording are against the recorded run; others against the run without recording. */
 static enum mp_status solve_both(const struct deps *deps, const struct deps_changes *changes,
                                  const struct deps_windows *windows, struct deps_what_if *what_if)
 {
-    static char word[] = "recording";
-    static const struct deps_change none = {.pattern = word, .kind = DEPS_SET_TO};
-    struct deps_changes of_recording;
+    bool asked = has_recording(changes);
+    const struct deps_change *first = deps->recording.before && !asked ? &no_recording : NULL;
 
-    MP_TRY(choose_changes(changes, false, NULL, &of_recording));
-    bool asked = of_recording.count, less = is_less(&of_recording);
-    free(of_recording.items);
-    what_if->without_recording = deps->recording.before && !asked;
-    const struct deps_change *first = what_if->without_recording ? &none : NULL;
-
+    what_if->without_recording = first != NULL;
     if (asked || first)
         MP_TRY(replay_chosen(deps, changes, false, first, windows, what_if->before));
     MP_TRY(replay_chosen(deps, changes, true, first, windows, what_if->after));
-    if (less || first)
+    if (first || (asked && is_less(changes)))
         MP_TRY(take_excess(deps, windows, what_if->before, what_if));
     if (!first)
         take_recorded(windows, what_if->before);
@@ -123,12 +138,8 @@ static enum mp_status solve_both(const struct deps *deps, const struct deps_chan
 enum mp_status deps_what_if(const struct deps *deps, const struct deps_changes *changes,
                             const struct deps_windows *windows, struct deps_what_if *what_if)
 {
-    *what_if = (struct deps_what_if){
-        .before = calloc(windows->count + 1, sizeof *what_if->before),
-        .after = calloc(windows->count + 1, sizeof *what_if->after),
-    };
-    return what_if->before && what_if->after ? solve_both(deps, changes, windows, what_if)
-                                             : MP_ERR_MEMORY;
+    MP_TRY(deps_what_if_new(windows, what_if));
+    return solve_both(deps, changes, windows, what_if);
 }
 
 void deps_what_if_free(struct deps_what_if *what_if)

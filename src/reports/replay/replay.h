@@ -51,6 +51,9 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
 const char *deps_basis_text(bool without_recording);
 const char *deps_basis_key(bool without_recording);
 
+/* Whether a change is of what recording costs. */
+bool deps_change_is_of_recording(const struct deps_change *change);
+
 /* What a change gains, and of which run. */
 struct deps_what_if {
     uint64_t *before; /* by window, ns: without the change, but on the same basis; owned, as is: */
@@ -64,6 +67,9 @@ struct deps_what_if {
  */
 enum mp_status deps_what_if(const struct deps *deps, const struct deps_changes *changes,
                             const struct deps_windows *windows, struct deps_what_if *what_if);
+
+/* The recorded run, with room for the lengths after a change. As deps_what_if. */
+enum mp_status deps_what_if_new(const struct deps_windows *windows, struct deps_what_if *what_if);
 void deps_what_if_free(struct deps_what_if *what_if);
 
 /* ---- Changes of single activities ---- */
