@@ -16,6 +16,11 @@ static inline uint64_t mp_max(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static inline uint64_t mp_distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
 /* ---- Sorting ----
  *
  * A stable sort of 32-bit indexes, in linear time if they are in order already.

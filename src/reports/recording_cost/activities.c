@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/data/algorithms.h"
 #include "base/text/strings.h"
 #include "profile/common/statistics.h"
 #include "reports/deps/lookup.h"
@@ -274,8 +275,8 @@ enum recording_cost_source recording_cost_model_source(const struct deps *deps,
     return sources[costs_of_trace(trace, name_of_gpu(deps), &costs)];
 }
 
-/* Those of the trace, for its host. */
-/* `fitted`: a scale belongs to them, so they must be the same on each machine that reads. */
+/* Those of the trace, for its host. `fitted`: a scale belongs to them, so they must be the same on
+ * each machine that reads. */
 static enum mp_status choose_costs(const struct deps *deps, const struct mp_trace *trace,
                                    bool fitted, struct costs *costs)
 {
@@ -373,9 +374,7 @@ enum mp_status recording_cost_headline(const struct deps *deps,
 
 static bool is_near(uint64_t headline, uint64_t without)
 {
-    uint64_t off = headline > without ? headline - without : without - headline;
-
-    return off <= without / SHARE_MISSED;
+    return mp_distance(headline, without) <= without / SHARE_MISSED;
 }
 
 /* What the headline is to be: `without`, but not more than `high`. */

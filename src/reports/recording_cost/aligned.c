@@ -296,7 +296,6 @@ static uint8_t common_before(const struct located *places, size_t count)
     return places[count - 1].before == STEPS_START ? STEPS_NOTHING : places[count - 1].before;
 }
 
-/* The iterations of one thread, in order. */
 /* The iterations among the marks, if their steps end like this. */
 struct locating {
     const struct deps *deps;
@@ -373,11 +372,6 @@ static enum mp_status take_kinds(const struct marks *marks, const struct located
     return pattern->kinds ? MP_OK : MP_ERR_MEMORY;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
-}
-
 /* Steps end where their time comes closest to the headline's. */
 static enum mp_status find_kinds(struct locating *locating, struct marks_pattern *pattern,
                                  bool *found)
@@ -394,10 +388,10 @@ static enum mp_status find_kinds(struct locating *locating, struct marks_pattern
         MP_TRY(locate_all(locating));
         const struct located *best = most_frequent(locating->items, locating->count, &most);
         if (most * 2 < locating->study->iterations.count ||
-            distance(best[most / 2].ns, headline->p50) >= closest)
+            mp_distance(best[most / 2].ns, headline->p50) >= closest)
             continue;
         *found = true;
-        closest = distance(best[most / 2].ns, headline->p50);
+        closest = mp_distance(best[most / 2].ns, headline->p50);
         pattern->before = common_before(best, most);
         MP_TRY(take_kinds(locating->marks, best, pattern));
     }
