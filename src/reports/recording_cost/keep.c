@@ -47,12 +47,15 @@ struct processes {
     size_t count, capacity;
 };
 
-static enum mp_status list_processes(const char *folder, struct processes *processes)
+static enum mp_status list_processes(const struct keeping *keeping, unsigned run,
+                                     struct processes *processes)
 {
-    DIR *entries = opendir(folder);
     const struct dirent *entry;
     enum mp_status status = MP_OK;
+    char folder[PATH_MAX];
 
+    snprintf(folder, sizeof folder, "%s/%u", keeping->runs->folder, run);
+    DIR *entries = opendir(folder);
     *processes = (struct processes){.items = NULL};
     while (entries && !status && (entry = readdir(entries))) {
         if (!mp_text_starts_with(entry->d_name, STEPS_FILE))
@@ -86,10 +89,8 @@ static bool load_marks(const struct keeping *keeping, unsigned run, uint64_t pro
 static enum mp_status find_self(struct keeping *keeping)
 {
     struct processes processes;
-    char folder[PATH_MAX];
 
-    snprintf(folder, sizeof folder, "%s/%u", keeping->runs->folder, keeping->runs->count);
-    MP_TRY(list_processes(folder, &processes));
+    MP_TRY(list_processes(keeping, keeping->runs->count, &processes));
     keeping->among = processes.count;
     keeping->number = SIZE_MAX;
     for (size_t i = 0; i < processes.count; i++)
@@ -130,12 +131,10 @@ static enum mp_status take_steps(struct keeping *keeping, const struct marks *ma
 static enum mp_status take_run(struct keeping *keeping, unsigned run)
 {
     struct processes processes;
-    char folder[PATH_MAX];
     struct marks marks;
     size_t before = keeping->count;
+    enum mp_status status = list_processes(keeping, run, &processes);
 
-    snprintf(folder, sizeof folder, "%s/%u", keeping->runs->folder, run);
-    enum mp_status status = list_processes(folder, &processes);
     if (!status && processes.items && processes.count == keeping->among &&
         load_marks(keeping, run, processes.items[keeping->number], &marks)) {
         status = take_steps(keeping, &marks, run, run % 2 == 1);
