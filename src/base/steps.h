@@ -1,6 +1,6 @@
 /* The marks that libminiprof_preload.so leaves while a program runs: where launches begin, waits
- * return, and NVTX ranges begin and end. `miniprof run` makes steps of them, to
- * compare runs that have CUPTI in them with runs that have not.
+ * return, and NVTX ranges begin and end. `miniprof run` makes steps of them, to compare runs that
+ * have CUPTI in them with runs that have not.
  *
  *     the file of a process    | header | chunk | chunk | chunk | ...
  *     a chunk                  | thread | mark | mark | mark | ... | zeroes

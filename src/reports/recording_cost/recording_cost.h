@@ -42,7 +42,7 @@ struct recording_cost {
     uint64_t cost;       /* of that; an estimate is rounded to two digits; 0: none was found */
     uint64_t without;    /* `of` without that cost */
     uint64_t low, high;  /* `without` is between them, 95 of 100 times; NOT_RECORDED: half of the
- steps  are */
+                            steps are */
     /* From NOT_RECORDED on: */
     size_t steps;     /* without CUPTI, or that were not recorded */
     size_t pairs;     /* PAIRED: of runs */
