@@ -78,7 +78,7 @@ test("where work is missing iterations are there, and no rule was tried", async 
 
 test("what recording costs is said where it is known", async (browser) => {
     const [estimated] = await cardsOf(await open(browser, "estimated"));
-    assert.match(estimated, /P50; recording costs about 10 % of it, a rough estimate$/);
+    assert.match(estimated, /P50; recording costs about 25 us of it \(1 to 22 %\), estimated$/);
     const [measured] = await cardsOf(await open(browser, "measured"));
     assert.match(measured, /P50; a step takes 201\.5 us without recording, measured in other runs$/);
 });
