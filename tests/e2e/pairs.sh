@@ -101,7 +101,7 @@ same "the exit code is the program's" 7 "$status"
 
 # ---- Programs that cannot be compared ---------------------------------------------------------
 pairs none 1 -- "$steps" init pass=20
-like "no steps: one line" 'none.mpt has no comparison: its iterations have no steps in common' \
+like "no steps: one line" 'none.mpt has no comparison: the process left no marks of its steps' \
     "$(cat none.err)"
 cat >differs.sh <<END
 echo >>count
@@ -142,13 +142,14 @@ like "not with --flight: one line" 'pairs: not together with --flight' "$(cat fl
 same "files may not be large: the program runs" 0 $?
 
 # ---- Processes --------------------------------------------------------------------------------
-# Two programs, each with steps of its kind: each trace has those of its program.
+# Two programs, each with steps of its kind: each trace has those of its program. One that only
+# initialises CUDA ahead of them is recorded, but takes no steps, with CUPTI or without.
 loop 20 push=first pass=20 alpha=1 sync pop
 first=("$steps" init "${list[@]}")
 loop 30 push=second pass=40 alpha=1 sync pop
-echo "\"$steps\" init ${first[*]:2}; \"$steps\" init ${list[*]}" >several.sh
+echo "\"$steps\" init; \"$steps\" init ${first[*]:2}; \"$steps\" init ${list[*]}" >several.sh
 pairs both.%p 2 -- bash several.sh
-same "two programs: the steps of each" "first 2 second 2" "$(for trace in both.*.mpt; do
+same "two programs: the steps of each" "None None first 2 second 2" "$(for trace in both.*.mpt; do
     cost "${trace%.mpt}" "d['step_name'], d['pairs']"; done | tr -d "(),'" | sort | paste -sd ' ')"
 
 # A child that forks has the parent's memory, but marks of its own, which it has none of here.

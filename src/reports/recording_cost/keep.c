@@ -1,5 +1,5 @@
 /* Of each run the marks of the process that the trace is of: the same number among the processes
- * that left marks, by process id. The steps become rows of the table `step`.
+ * that left marks of their steps, by process id. The steps become rows of the table `step`.
  */
 #include "reports/recording_cost/baseline.h"
 
@@ -47,6 +47,28 @@ struct processes {
     size_t count, capacity;
 };
 
+static void path_of(const struct keeping *keeping, unsigned run, uint64_t process,
+                    char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s/%u/" STEPS_FILE "%llu", keeping->runs->folder, run,
+             (unsigned long long)process);
+}
+
+/* A process without a mark of a step does not count. If it only asks for devices, CUPTI comes to it
+ * in recorded runs, and it leaves a file in these alone. */
+static enum mp_status list_process(const struct keeping *keeping, unsigned run, uint64_t process,
+                                   struct processes *processes)
+{
+    char path[PATH_MAX];
+
+    path_of(keeping, run, process, path);
+    if (!marks_are_left(path))
+        return MP_OK;
+    MP_TRY(MP_RESERVE(processes->items, processes->count, processes->capacity));
+    processes->items[processes->count++] = process;
+    return MP_OK;
+}
+
 static enum mp_status list_processes(const struct keeping *keeping, unsigned run,
                                      struct processes *processes)
 {
@@ -57,14 +79,10 @@ static enum mp_status list_processes(const struct keeping *keeping, unsigned run
     snprintf(folder, sizeof folder, "%s/%u", keeping->runs->folder, run);
     DIR *entries = opendir(folder);
     *processes = (struct processes){.items = NULL};
-    while (entries && !status && (entry = readdir(entries))) {
-        if (!mp_text_starts_with(entry->d_name, STEPS_FILE))
-            continue;
-        status = MP_RESERVE(processes->items, processes->count, processes->capacity);
-        if (!status)
-            processes->items[processes->count++] =
-                strtoull(entry->d_name + strlen(STEPS_FILE), NULL, 10);
-    }
+    while (entries && !status && (entry = readdir(entries)))
+        if (mp_text_starts_with(entry->d_name, STEPS_FILE))
+            status = list_process(
+                keeping, run, strtoull(entry->d_name + strlen(STEPS_FILE), NULL, 10), processes);
     if (entries)
         closedir(entries);
     if (processes->count)
@@ -78,8 +96,7 @@ static bool load_marks(const struct keeping *keeping, unsigned run, uint64_t pro
 {
     char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s/%u/" STEPS_FILE "%llu", keeping->runs->folder, run,
-             (unsigned long long)process);
+    path_of(keeping, run, process, path);
     if (marks_load(path, marks, NULL) == MP_OK)
         return true;
     marks_free(marks);

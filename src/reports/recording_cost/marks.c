@@ -60,6 +60,7 @@ struct marks_file {
     struct steps_header header;
     struct marks_chunk *chunks; /* by thread, then place; owned */
     size_t chunk_count;
+    struct steps_mark marks[STEPS_CHUNK_MARKS]; /* of the chunk that was read last */
 };
 
 MP_COMPARE(compare_chunks, struct marks_chunk,
@@ -97,6 +98,13 @@ static enum mp_status open_marks(const char *path, struct marks_file *file, stru
     return read_chunks(file, error);
 }
 
+static enum mp_status read_marks(struct marks_file *file, size_t chunk, struct mp_error *error)
+{
+    uint64_t offset = (uint64_t)file->chunks[chunk].place * STEPS_CHUNK_BYTES + sizeof *file->marks;
+
+    return mp_pread_exact(file->fd, file->marks, sizeof file->marks, offset, error);
+}
+
 static void close_file(struct marks_file *file)
 {
     if (file->fd >= 0)
@@ -104,30 +112,47 @@ static void close_file(struct marks_file *file)
     free(file->chunks);
 }
 
+static bool has_steps(const struct steps_mark marks[STEPS_CHUNK_MARKS])
+{
+    for (uint32_t i = 0; i < STEPS_CHUNK_MARKS && marks[i].kind; i++)
+        if (marks[i].kind != STEPS_ATTACHED)
+            return true;
+    return false;
+}
+
+bool marks_are_left(const char *path)
+{
+    struct marks_file file;
+    bool left = false;
+
+    if (open_marks(path, &file, NULL) == MP_OK)
+        for (size_t i = 0; i < file.chunk_count && !left; i++)
+            left = read_marks(&file, i, NULL) == MP_OK && has_steps(file.marks);
+    close_file(&file);
+    return left;
+}
+
 /* ---- Marks ---- */
 
-static enum mp_status read_chunk(const struct marks_file *file, const struct marks_chunk *chunk,
-                                 const struct rate *rate, struct marks *marks,
-                                 struct mp_error *error)
+static enum mp_status read_chunk(struct marks_file *file, size_t chunk, const struct rate *rate,
+                                 struct marks *marks, struct mp_error *error)
 {
-    static struct steps_mark buffer[STEPS_CHUNK_MARKS];
-    uint64_t offset = (uint64_t)chunk->place * STEPS_CHUNK_BYTES + sizeof *buffer;
     struct marks_thread *thread = &marks->threads[marks->thread_count - 1];
 
-    MP_TRY(mp_pread_exact(file->fd, buffer, sizeof buffer, offset, error));
-    for (uint32_t i = 0; i < STEPS_CHUNK_MARKS && buffer[i].kind; i++) {
+    MP_TRY(read_marks(file, chunk, error));
+    for (uint32_t i = 0; i < STEPS_CHUNK_MARKS && file->marks[i].kind; i++) {
+        const struct steps_mark *left = &file->marks[i];
         struct mark *mark = &marks->items[marks->count++];
 
         thread->count++;
-        *mark = (struct mark){ns_of(rate, buffer[i].time), buffer[i].name, buffer[i].domain,
-                              buffer[i].kind, 0};
+        *mark = (struct mark){ns_of(rate, left->time), left->name, left->domain, left->kind, 0};
         if (mark->kind == STEPS_ATTACHED && mark->time < marks->attached)
             marks->attached = mark->time;
     }
     return MP_OK;
 }
 
-static enum mp_status read_threads(const struct marks_file *file, const struct rate *rate,
+static enum mp_status read_threads(struct marks_file *file, const struct rate *rate,
                                    struct marks *marks, struct mp_error *error)
 {
     marks->items = calloc(file->chunk_count * STEPS_CHUNK_MARKS + 1, sizeof *marks->items);
@@ -140,7 +165,7 @@ static enum mp_status read_threads(const struct marks_file *file, const struct r
         if (!i || chunk->thread != chunk[-1].thread)
             marks->threads[marks->thread_count++] =
                 (struct marks_thread){.tid = chunk->thread, .items = &marks->items[marks->count]};
-        MP_TRY(read_chunk(file, chunk, rate, marks, error));
+        MP_TRY(read_chunk(file, i, rate, marks, error));
     }
     return MP_OK;
 }

@@ -46,6 +46,9 @@ struct marks {
 enum mp_status marks_load(const char *path, struct marks *marks, struct mp_error *error);
 void marks_free(struct marks *marks);
 
+/* Whether the file has a mark other than that CUPTI came. */
+bool marks_are_left(const char *path);
+
 /* ---- Steps ---- */
 
 /* What an iteration looks like in marks. */
