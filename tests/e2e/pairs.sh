@@ -103,6 +103,9 @@ same "the exit code is the program's" 7 "$status"
 pairs none 1 -- "$steps" init pass=20
 like "no steps: one line" 'none.mpt has no comparison: the process left no marks of its steps' \
     "$(cat none.err)"
+pairs alone 1 -- "$steps" init alpha=1 sync
+like "no iterations: one line" \
+    'alone.mpt has no comparison: its iterations have no steps in common' "$(cat alone.err)"
 cat >differs.sh <<END
 echo >>count
 n=\$(wc -l <count)

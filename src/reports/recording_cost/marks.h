@@ -46,7 +46,8 @@ struct marks {
 enum mp_status marks_load(const char *path, struct marks *marks, struct mp_error *error);
 void marks_free(struct marks *marks);
 
-/* Whether the file has a mark other than that CUPTI came. */
+/* Whether the program left a mark: any but the one that CUPTI has come. A file that cannot be read
+ * has none. */
 bool marks_are_left(const char *path);
 
 /* ---- Steps ---- */
