@@ -57,19 +57,24 @@ const MEASURED_BY = {
     not_recorded: ["while it is not recorded", "measured"],
 };
 
-// What recording costs, where that is known, as the line of the reports has it: measured, or
-// estimated with its interval.
+// What recording costs, where that is known, as the line of the reports has it: measured, even if
+// nothing was found, or estimated; each with its interval.
 /** @param {Documents} documents */
 function costWords({ iters }) {
     const cost = iters.recording_cost;
+    const measured = MEASURED_BY[cost?.source];
+    if (measured) {
+        const time = (ns) => formatWithin(ns, (cost.high_ns - cost.low_ns) / 2);
+        const interval = `${time(cost.low_ns)} to ${time(cost.high_ns)}`;
+        const [where, how] = measured;
+        return `; a step takes ${time(cost.without_ns)} ${where} (${interval}), ${how}`;
+    }
     if (!cost?.cost_ns) return "";
     const percent = (ns) => Math.round((Math.max(0, cost.of_ns - ns) / cost.of_ns) * 100);
-    const error = (cost.high_ns - cost.low_ns) / 2;
-    const measured = MEASURED_BY[cost.source];
-    return measured
-        ? `; a step takes ${formatWithin(cost.without_ns, error)} ${measured.join(", ")}`
-        : `; recording costs about ${formatWithin(cost.cost_ns, cost.cost_ns)} of it ` +
-              `(${percent(cost.high_ns)} to ${percent(cost.low_ns)} %), estimated`;
+    return (
+        `; recording costs about ${formatWithin(cost.cost_ns, cost.cost_ns)} of it ` +
+        `(${percent(cost.high_ns)} to ${percent(cost.low_ns)} %), estimated`
+    );
 }
 
 // As the reports begin: a period where work is queued ahead, and ranges or modes that differ.
