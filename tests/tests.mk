@@ -508,6 +508,7 @@ $(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/tests/gpu/%.o $(SAMPLES_OBJ)/common.o $(
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl
 
 $(BUILD)/gpu/soak: $(OBJ)/tests/gpu/threads_cpu.o
+$(BUILD)/gpu/bare_calls: $(OBJ)/src/base/elf_symbols.o
 
 $(BUILD)/gpu/libcost.so: $(OBJ)/tests/gpu/cost_loops.o
 	@mkdir -p $(@D)

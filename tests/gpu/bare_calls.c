@@ -4,7 +4,8 @@
  *     bare_calls steps      P50 of a step, ns: a graph of 25 kernels, an NVTX range of 10 us,
  *                           two streams that wait for each other's events
  *     bare_calls calls      ns a call: cuGraphLaunch of an empty graph, cuStreamSynchronize of an
- *                           idle stream, nvtxRangePush and Pop
+ *                           idle stream, nvtxRangePush and Pop; and how much of it lies before the
+ *                           driver's own function
  *
  * Prints a line PHASE|KIND|NUMBER for each. The steps lie between cuProfilerStart and Stop.
  */
@@ -15,7 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS = 2000, WARMUP = 100, NODES = 25, CALLS = 1000000, BATCH = 1000 };
+#include "base/elf_symbols.h"
+
+enum { STEPS = 2000, WARMUP = 100, NODES = 25, BATCHES = 1000, BATCH = 1000 };
 
 static struct {
     CUstream stream, side;
@@ -80,14 +83,48 @@ static void time_steps(const char *kind, void (*step)(void))
 
 /* ---- Calls ---- */
 
+/* The functions as the driver has them, which no preloaded library stands before. */
+static struct {
+    CUresult (*launch)(CUgraphExec, CUstream);
+    CUresult (*wait)(CUstream);
+} straight;
+
+/* The driver's own definition: its hash table, not the loader, whom the library may have asked. */
+static int find_straight(struct dl_phdr_info *object, size_t bytes, void *unused)
+{
+    struct elf_name launch = elf_name("cuGraphLaunch"), wait = elf_name("cuStreamSynchronize");
+    struct elf_symbols symbols;
+
+    (void)bytes, (void)unused;
+    if (!strstr(object->dlpi_name, "libcuda.so") || !elf_symbols_open_shown(&symbols, object))
+        return 0;
+    const ElfW(Sym) *
+        found[] = {elf_symbols_find(&symbols, &launch), elf_symbols_find(&symbols, &wait)};
+    if (!found[0] || !found[1])
+        return 0;
+    *(void **)&straight.launch = (void *)(object->dlpi_addr + found[0]->st_value);
+    *(void **)&straight.wait = (void *)(object->dlpi_addr + found[1]->st_value);
+    return 1;
+}
+
 static void launch_empty(void)
 {
     CU_CHECK(cuGraphLaunch(program.empty, program.stream));
 }
 
+static void launch_straight(void)
+{
+    CU_CHECK(straight.launch(program.empty, program.stream));
+}
+
 static void synchronize_idle(void)
 {
     CU_CHECK(cuStreamSynchronize(program.stream));
+}
+
+static void synchronize_straight(void)
+{
+    CU_CHECK(straight.wait(program.stream));
 }
 
 static void push_and_pop(void)
@@ -96,22 +133,32 @@ static void push_and_pop(void)
     nvtxRangePop();
 }
 
-/* The median of batches, between which the stream is empty: the driver queues a thousand launches
- * or so, and a program that makes more of them waits.
- */
-static void time_calls(const char *kind, void (*call)(void))
+/* One batch: the driver queues a thousand launches or so, and a program that makes more waits. */
+static uint64_t time_batch(void (*call)(void))
 {
-    static uint64_t ns[CALLS / BATCH];
+    uint64_t begin = clock_now();
 
-    for (int i = 0; i < CALLS / BATCH; i++) {
-        uint64_t begin = clock_now();
+    for (int i = 0; i < BATCH; i++)
+        call();
+    uint64_t ns = clock_now() - begin;
+    CU_CHECK(cuStreamSynchronize(program.stream));
+    return ns;
+}
 
-        for (int j = 0; j < BATCH; j++)
-            call();
-        ns[i] = clock_now() - begin;
-        CU_CHECK(cuStreamSynchronize(program.stream));
+/* ns a call, and how much more than the same call without what stands before it (NULL: nothing is
+ * called). Batches in turn, in one process: calls differ by more from process to process.
+ */
+static void time_calls(const char *kind, void (*call)(void), void (*without)(void))
+{
+    static uint64_t with[BATCHES], other[BATCHES];
+
+    for (int i = 0; i < BATCHES; i++) {
+        with[i] = time_batch(call);
+        other[i] = without ? time_batch(without) : 0;
     }
-    printf("call|%s|%.1f\n", kind, (double)median_ns(ns, CALLS / BATCH) / BATCH);
+    double ns = (double)median_ns(with, BATCHES) / BATCH;
+    double base = (double)median_ns(other, BATCHES) / BATCH;
+    printf("call|%s|%.1f\nmark|%s|%.1f\n", kind, ns, kind, ns - base);
 }
 
 static CUgraphExec make_empty_graph(void)
@@ -145,9 +192,11 @@ int main(int argc, char **argv)
         time_steps("two streams and events", event_step);
     } else {
         program.empty = make_empty_graph();
-        time_calls("cuGraphLaunch", launch_empty);
-        time_calls("cuStreamSynchronize", synchronize_idle);
-        time_calls("NVTX push and pop", push_and_pop);
+        if (!dl_iterate_phdr(find_straight, NULL))
+            fail("libcuda.so has no cuGraphLaunch");
+        time_calls("cuGraphLaunch", launch_empty, launch_straight);
+        time_calls("cuStreamSynchronize", synchronize_idle, synchronize_straight);
+        time_calls("NVTX push and pop", push_and_pop, NULL);
     }
     return 0;
 }

@@ -31,4 +31,4 @@ while another_round 0; do
 done
 print_results bare
 python3 "$SOURCE/tests/gpu/results.py" "$RESULT_LINES" --over alone bare step
-python3 "$SOURCE/tests/gpu/results.py" "$RESULT_LINES" --less alone bare call
+python3 "$SOURCE/tests/gpu/results.py" "$RESULT_LINES" --less alone bare mark
