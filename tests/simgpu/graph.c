@@ -4,10 +4,11 @@
  * Nodes are kept in the order of their creation, which is a topological one because a node can
  * only depend on nodes that exist. A launch walks them once: a node starts when its dependencies
  * have ended, roots when the launch stream is free; kernels of independent branches overlap.
- * All nodes report the stream of the launch. A child graph's nodes are numbered anew among those of
- * the executable graph; an empty node behind them stands for the child, and is destroyed as far as
- * CUPTI can tell. Ids follow CUPTI: one counter for graphs and executable graphs, and a node's id
- * has its graph's in the upper half.
+ * All nodes report the stream of the launch, but for those of bodies, which have a stream of their
+ * own and no correlation id. A child graph's nodes are numbered anew among those of the executable
+ * graph; an empty node behind them stands for the child, and is destroyed as far as CUPTI can tell.
+ * Ids follow CUPTI: one counter for graphs and executable graphs, and a node's id has its graph's
+ * in the upper half.
  */
 #include "simgpu.h"
 
@@ -313,28 +314,68 @@ static void emit_device_launches(CUgraphExec exec, CUstream stream, struct sg_sp
     }
 }
 
+/* Bodies run in streams of the driver's. */
+#define BODY_STREAMS 900
+
+/* Runs the nodes of a body, or those of the graph that are in none; answers from when to when. */
+static struct sg_span run_inside(CUgraphExec exec, CUgraphNode conditional, struct sg_origin origin,
+                                 uint64_t base);
+
+/* The body, so often. A kernel would decide that; the software GPU counts. */
+static struct sg_span run_body(CUgraphExec exec, CUgraphNode node, struct sg_origin origin,
+                               uint64_t base)
+{
+    struct awaited awaited = find_awaited(node, base);
+    uint64_t begin = awaited.after > awaited.end ? awaited.after : awaited.end;
+    struct CUstream_st inner = *origin.stream;
+    struct sg_span span = {begin, begin};
+
+    inner.id += BODY_STREAMS;
+    origin.stream = &inner;
+    origin.correlation = 0;
+    for (unsigned pass = 0; pass < node->passes; pass++)
+        span.end = run_inside(exec, node, origin, span.end).end;
+    return span;
+}
+
+static struct sg_span run_inside(CUgraphExec exec, CUgraphNode conditional, struct sg_origin origin,
+                                 uint64_t base)
+{
+    struct sg_span whole = {UINT64_MAX, base};
+
+    for (size_t i = 0; i < exec->graph->nodes.count; i++) {
+        CUgraphNode node = exec->graph->nodes.items[i];
+
+        if (node->inside != conditional)
+            continue;
+        node->span = node->conditional ? run_body(exec, node, origin, base)
+                                       : run_node(exec, node, origin.stream, base);
+        if (node->span.start < whole.start)
+            whole.start = node->span.start;
+        if (node->span.end > whole.end)
+            whole.end = node->span.end;
+        origin.graph_node = sg_nodeId(node);
+        if (!node->conditional)
+            sg_opEmit(&node->op, &origin, node->span);
+    }
+    return whole;
+}
+
 static void launch_nodes(CUgraphExec exec, CUstream stream)
 {
-    uint64_t base = sg_streamReady(stream);
     uint32_t passes = sg_profiledPasses(stream->context);
-    struct sg_span whole = {UINT64_MAX, 0};
     struct sg_origin origin = {.stream = stream,
                                .correlation = sg_currentCall()->correlation,
                                .graph = exec->graph->id,
                                .submitted = sg_now()};
+    uint64_t ready = sg_streamReady(stream);
+    struct sg_span whole =
+        run_inside(exec, NULL, origin, ready > exec->ready ? ready : exec->ready);
 
-    for (size_t i = 0; i < exec->graph->nodes.count; i++) {
-        CUgraphNode node = exec->graph->nodes.items[i];
-        struct sg_span span = run_node(exec, node, stream, base);
-
-        node->span = span;
-        if (span.start < whole.start)
-            whole.start = span.start;
-        if (span.end > whole.end)
-            whole.end = span.end;
-        origin.graph_node = sg_nodeId(node);
-        sg_opEmit(&node->op, &origin, span);
-    }
+    if (whole.start == UINT64_MAX)
+        whole.end = 0; /* it has no nodes */
+    if (exec->ready < whole.end)
+        exec->ready = whole.end;
     if (stream->ready < whole.end)
         stream->ready = whole.end;
     stream->kernel = (struct sg_span){0, 0};

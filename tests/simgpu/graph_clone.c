@@ -1,8 +1,11 @@
 /*
  * graph_clone.c: clones of graphs, for cuGraphClone, for child graphs and for executable graphs.
  *
- * Those of executable graphs are flat: the nodes of their child graphs are theirs. As with CUPTI
- * 13.0, such nodes have ids of a graph of their own while the clones are told, and other ids after.
+ * Those of executable graphs are flat: the nodes of child graphs and bodies are theirs. The client
+ * is told what CUPTI 13.0 tells (H100). A graph inside of a node is made and cloned before the
+ * node, with ids of its own. Then it is destroyed, and its nodes have the ids with which they run;
+ * so is the node, if it stood for a child graph. At last, copies and sets are destroyed and made
+ * again, while their records keep the id.
  */
 #include "simgpu.h"
 
@@ -24,13 +27,32 @@ static bool clone_child(CUgraph clone, CUgraphNode original, struct sg_nodes *de
     return true;
 }
 
+/* The nodes of the body await nothing outside of it: the node runs them. */
+static bool clone_body(CUgraph clone, CUgraphNode original)
+{
+    const struct sg_nodes none = {.count = 0};
+
+    return clone_nodes(clone, original->child, &none, true);
+}
+
+/* Nodes from the n-th on, but for those of bodies inside, are of this one's body. */
+static void put_inside(CUgraph clone, size_t first, CUgraphNode conditional)
+{
+    for (size_t i = first; i < clone->nodes.count; i++)
+        if (clone->nodes.items[i] != conditional && !clone->nodes.items[i]->inside)
+            clone->nodes.items[i]->inside = conditional;
+}
+
 /* Under `deps`, what it awaits in the clone. */
 static bool clone_node(CUgraph clone, CUgraphNode original, struct sg_nodes *deps, bool flat)
 {
+    size_t first = clone->nodes.count;
+    bool inner = original->child && flat;
     struct sg_op op;
     CUgraphNode node;
 
-    if ((original->child && flat && !clone_child(clone, original, deps)) ||
+    if ((inner && !(original->conditional ? clone_body(clone, original)
+                                          : clone_child(clone, original, deps))) ||
         sg_opClone(&op, &original->op))
         return false;
     node = sg_nodeNew(clone, &op, deps->count);
@@ -44,7 +66,11 @@ static bool clone_node(CUgraph clone, CUgraphNode original, struct sg_nodes *dep
     if (original->dep_count)
         memcpy(node->leads, original->leads, original->dep_count * sizeof(*node->leads));
     node->model = original;
+    node->conditional = original->conditional;
+    node->passes = original->passes;
     original->twin = node;
+    if (inner && node->conditional)
+        put_inside(clone, first, node);
     if (original->child && !flat)
         node->child = sg_graphClone(original->child, false);
     return true;
@@ -69,50 +95,83 @@ static bool clone_nodes(CUgraph clone, CUgraph original, const struct sg_nodes *
     return cloned;
 }
 
-/* Nodes that come from child graphs have other ids for now. */
-static void begin_merging(CUgraph clone, CUgraph original)
+static void tell_node(uint32_t cbid, CUgraph graph, CUgraphNode node)
 {
-    for (size_t i = 0; i < clone->nodes.count; i++) {
-        CUgraphNode node = clone->nodes.items[i];
-        CUgraph child = node->model->graph;
+    sg_graphNotify(cbid, (CUpti_GraphData){.graph = graph,
+                                           .originalGraph = node->model->graph,
+                                           .node = node,
+                                           .originalNode = node->model,
+                                           .nodeType = sg_nodeType(node)});
+}
 
-        if (child == original)
-            continue;
-        if (!child->inner_id)
-            child->inner_id = sg_graphNextId();
-        node->early_id = (uint64_t)child->inner_id << 32 | (node->model->index + 1);
+/* `told` is what the client takes for the clone. */
+static void tell_nodes(CUgraph told, CUgraph original, bool flat)
+{
+    for (size_t i = 0; i < original->nodes.count; i++) {
+        CUgraphNode node = original->nodes.items[i];
+
+        if (node->child && flat && (node->child->inner = sg_graphNew()))
+            tell_nodes(node->child->inner, node->child, flat);
+        if (told != node->twin->graph)
+            node->twin->early_id = (uint64_t)told->id << 32 | (node->index + 1);
+        tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, told, node->twin);
     }
 }
 
-static void end_merging(CUgraph clone)
+/* A graph inside of a node becomes part of the clone. */
+static void merge(CUgraph clone, CUgraphNode node)
+{
+    CUgraph child = node->child;
+
+    for (size_t i = 0; i < child->nodes.count; i++)
+        child->nodes.items[i]->twin->early_id = 0;
+    if (!node->conditional) {
+        node->twin->gone = true;
+        tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, clone, node->twin);
+    }
+    sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING,
+                   (CUpti_GraphData){.graph = child->inner});
+    sg_graphFree(child->inner);
+    child->inner = NULL;
+}
+
+static void merge_all(CUgraph clone, CUgraph original)
+{
+    for (size_t i = 0; i < original->nodes.count; i++) {
+        CUgraphNode node = original->nodes.items[i];
+
+        if (!node->child || !node->child->inner)
+            continue;
+        merge(clone, node);
+        merge_all(clone, node->child);
+    }
+}
+
+static void make_again(CUgraph clone)
 {
     for (size_t i = 0; i < clone->nodes.count; i++) {
         CUgraphNode node = clone->nodes.items[i];
 
-        node->model->graph->inner_id = 0;
-        node->early_id = 0;
-        if (!node->model->child || node->child)
+        if (node->op.type != SG_OP_COPY && node->op.type != SG_OP_SET)
             continue;
-        node->gone = true;
-        sg_graphNotify(
-            CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING,
-            (CUpti_GraphData){.graph = clone, .node = node, .nodeType = sg_nodeType(node)});
+        tell_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, clone, node);
+        node->remade = true;
     }
 }
 
-static void tell_clones(CUgraph clone, CUgraph original)
+static void tell_clones(CUgraph clone, CUgraph original, bool flat)
 {
+    if (flat)
+        sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPH_CREATED, (CUpti_GraphData){.graph = clone});
     sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPH_CLONED,
                    (CUpti_GraphData){.graph = clone, .originalGraph = original});
     if (!env_number("SIMGPU_GRAPHNODE_CLONED", 1))
         return;
-    for (size_t i = 0; i < clone->nodes.count; i++)
-        sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-                       (CUpti_GraphData){.graph = clone,
-                                         .originalGraph = clone->nodes.items[i]->model->graph,
-                                         .node = clone->nodes.items[i],
-                                         .originalNode = clone->nodes.items[i]->model,
-                                         .nodeType = sg_nodeType(clone->nodes.items[i])});
+    tell_nodes(clone, original, flat);
+    if (!flat)
+        return;
+    merge_all(clone, original);
+    make_again(clone);
 }
 
 CUgraph sg_graphClone(CUgraph original, bool flat)
@@ -126,8 +185,6 @@ CUgraph sg_graphClone(CUgraph original, bool flat)
         sg_graphFree(clone);
         return NULL;
     }
-    begin_merging(clone, original);
-    tell_clones(clone, original);
-    end_merging(clone);
+    tell_clones(clone, original, flat);
     return clone;
 }

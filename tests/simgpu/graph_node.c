@@ -103,6 +103,37 @@ CUgraphEdgeData sg_edgeData(uint64_t lead)
 #endif
 
 #ifndef SIMGPU_LACKS_cuGraphAddNode_v2
+/* A handle is how often the body of its node runs. */
+SG_FUNCTION(cuGraphConditionalHandleCreate,
+            (CUgraphConditionalHandle * pHandle_out, CUgraph hGraph, CUcontext ctx,
+             unsigned int defaultLaunchValue, unsigned int flags),
+            pHandle_out, hGraph, ctx, defaultLaunchValue, flags)
+{
+    (void)ctx;
+    if (!pHandle_out || !hGraph || flags != CU_GRAPH_COND_ASSIGN_DEFAULT)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pHandle_out = defaultLaunchValue;
+    return CUDA_SUCCESS;
+}
+
+static bool is_conditional(const CUgraphNodeParams *params)
+{
+    return params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && params->conditional.size == 1;
+}
+
+static CUresult make_body(CUgraphNode node, CUgraphNodeParams *params)
+{
+    bool loop = params->conditional.type == CU_GRAPH_COND_TYPE_WHILE;
+
+    node->child = sg_graphNew();
+    if (!node->child)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    node->conditional = true;
+    node->passes = loop ? (unsigned)params->conditional.handle : params->conditional.handle != 0;
+    params->conditional.phGraph_out = &node->child;
+    return CUDA_SUCCESS;
+}
+
 static CUresult build(struct sg_op *op, const CUgraphNodeParams *params)
 {
     const CUDA_KERNEL_NODE_PARAMS_v3 *kernel = &params->kernel;
@@ -112,7 +143,7 @@ static CUresult build(struct sg_op *op, const CUgraphNodeParams *params)
         op->host = (struct sg_host){.function = params->host.fn, .data = params->host.userData};
         return params->host.fn ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
-    if (params->type == CU_GRAPH_NODE_TYPE_EMPTY)
+    if (params->type == CU_GRAPH_NODE_TYPE_EMPTY || is_conditional(params))
         return CUDA_SUCCESS;
     if (params->type != CU_GRAPH_NODE_TYPE_KERNEL)
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -157,6 +188,8 @@ SG_FUNCTION(cuGraphAddNode_v2,
         result = add_node(phGraphNode, hGraph, &awaited, &op);
     if (result)
         sg_opFree(&op);
+    else if (is_conditional(nodeParams))
+        result = make_body(*phGraphNode, nodeParams);
     free(leads);
     return result;
 }

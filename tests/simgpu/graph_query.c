@@ -169,7 +169,9 @@ uint32_t simgpu_graph_id(CUgraph graph)
 
 uint64_t simgpu_graph_node_id(CUgraphNode node)
 {
-    return node && !node->gone ? sg_nodeId(node) : 0;
+    if (!node || node->gone)
+        return 0;
+    return sg_nodeId(node) + (node->remade ? 1000 : 0);
 }
 
 uint32_t simgpu_graph_exec_id(CUgraphExec exec)

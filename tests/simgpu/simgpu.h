@@ -418,22 +418,27 @@ struct CUgraphNode_st {
     uint64_t *leads; /* for each of them; 0: it waits for its end */
     size_t dep_count;
     struct sg_span span; /* of the launch being scheduled */
-    CUgraph child;       /* a child graph, its own clone; NULL: no such node */
+    CUgraph child;       /* a child graph, its own clone, or the body; NULL: no such node */
+    bool conditional;    /* it runs the body */
+    unsigned passes;     /* so often */
     CUgraphNode twin;    /* while its graph is cloned: what stands for it there */
     CUgraphNode model;   /* what it was cloned from */
+    CUgraphNode inside;  /* of an executable graph: the conditional node whose body has it; NULL */
     uint64_t early_id;   /* until its graph is merged into an executable one */
     bool gone;           /* it stood for a child graph whose nodes are among the others now */
+    bool remade;         /* the client knows a node of this handle that was destroyed */
 };
 
 struct CUgraph_st {
     uint32_t id;
-    uint32_t inner_id; /* of its clone while a graph that it is a child of is instantiated */
+    CUgraph inner; /* what the client takes for its clone while an outer graph is instantiated */
     struct sg_nodes nodes;
 };
 
 struct CUgraphExec_st {
     CUgraph graph; /* its own clone, without child graphs: their nodes are its */
     uint64_t launches;
+    uint64_t ready;  /* when it may run again: never beside itself */
     bool for_device; /* it may launch itself: SIMGPU_DEVICE_LAUNCHES */
 };
 
