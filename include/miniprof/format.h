@@ -124,6 +124,11 @@ enum mp_codec_kind {
     MP_CODEC_TEXT = 4    /* a stream of lengths, then the bytes */
 };
 
+/* An edge leads from where its first node ends. If that node has a graph inside, of a child graph
+ * or a body, this bit of its id stands for the end of that graph; the id alone is where it begins.
+ */
+#define MP_EDGE_END UINT64_C(0x80000000)
+
 #define MP_CONTEXT_BITS 12 /* contexts of one column: 4096 */
 #define MP_LANE_BITS    10 /* lanes of one column: 1024 */
 

@@ -108,6 +108,12 @@ same "child graphs: nodes keep their paths, the parent's have their own" "alpha 
 alpha parent
 beta model > layer2
 gamma -" "$(paths child | sort)"
+# The driver makes copies and sets anew as it instantiates a graph, with other ids for the nodes.
+profile copies -- "$steps" init stream=1 capture push=layer set=64 alpha=1 copy-within=64 pop \
+    end-capture=0 create-graph=1 child=1:0 instantiate=1 start launch=1 sync stop
+same "child graphs: copies and sets keep their paths, too" \
+    "$({ column copies set node; column copies copy node; column copies kernel node; } | sort)" \
+    "$(rows copies captured | awk -F, '{ print $1 ":" $2 }' | sort)"
 # The executable graph of each is made when that of the one before has just gone.
 reuse=(init stream=1 start push=one capture alpha=1 end-capture=1 pop instantiate=1 launch=1)
 for n in 2 3; do

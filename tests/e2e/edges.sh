@@ -61,6 +61,33 @@ profile all MINIPROF_CAPTURE=all -- "$steps" init "${branches[@]}" make-graph=1 
 same_edges "all: edges of the graph that ran before the range" "$branches_edges" all 1
 same_edges "all: edges of the one in it" "$empty_edges" all 2
 
+# ---- graphs inside of graphs -----------------------------------------------------------------
+# alpha, a child graph with beta and two child graphs with two gammas each, alpha. A child is two
+# nodes that no kernel names: where it begins and where it ends.
+child=(create-graph=0 chain=0:alpha create-graph=1 chain=1:beta create-graph=2 chain=2:gamma
+    chain=2:gamma chain-child=1:2 chain-child=1:2 chain-child=0:1 chain=0:alpha)
+profile child -- "$steps" init "${child[@]}" instantiate=0 launch=0 sync launch=0 sync
+complete "child graphs" child
+same_edges "child graphs: their edges are among the graph's" \
+    "alpha>? ?>alpha ?>? ?>? ?>? ?>beta beta>? ?>? ?>? ?>gamma ?>gamma gamma>gamma gamma>gamma \
+gamma>? gamma>?" child 1
+profile clone -- "$steps" init "${child[@]}" clone-graph=0:3 destroy-graph=0 instantiate=3 \
+    launch=3 sync
+same_edges "a clone has the same" "$(edges child 1)" clone 1
+
+# alpha, three times (beta, two times (two gammas), beta), alpha.
+loop=(create-graph=3 chain=3:alpha chain-while=3:4:3 chain=4:beta chain-while=4:5:2 chain=5:gamma
+    chain=5:gamma chain=4:beta chain=3:alpha)
+if nm -D "$build/simgpu/libcuda.so.1" | grep -q cuGraphConditionalHandleCreate; then
+    profile loop -- "$steps" init "${loop[@]}" instantiate=3 launch=3 launch=3 sync
+    complete "loops" loop
+    same "loops: kernels of bodies have no correlation id" 36 \
+        "$(rows loop kernel | awk -F, '$6 == 0' | wc -l)"
+    same_edges "loops: edges lead into a body, out of it, and back" \
+        "alpha>? ?>alpha ?>? ?>? ?>beta beta>? ?>? ?>? ?>beta beta>? ?>gamma gamma>gamma gamma>?" \
+        loop 1
+fi
+
 # ---- the cut forgets what was written --------------------------------------------------------
 profile cut -- "$steps" init "${branches[@]}" instantiate=0 launch=0 sync written start \
     launch=0 sync stop

@@ -315,17 +315,16 @@ static void watch_driver(struct gpu *gpu, bool syncs, bool on)
     }
 }
 
-/* The callbacks that report nodes of graphs as they are made. */
+/* The callbacks that report nodes of graphs as they are made, and what becomes of them. */
 static void watch_making(struct gpu *gpu, bool on)
 {
     if (gpu->core.wanted.paths || (gpu->core.wanted.edges && gpu->host_functions.preload))
         watch(gpu, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, on);
-    if (!gpu->core.wanted.paths)
+    if (!gpu->core.wanted.edges)
         return;
     watch(gpu, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, on);
     watch(gpu, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, on);
-    if (gpu->core.wanted.lazy)
-        watch(gpu, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_CREATED, on);
+    watch(gpu, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_CREATED, on);
 }
 
 void subscriber_watch_base(struct gpu *gpu)

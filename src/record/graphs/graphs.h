@@ -7,8 +7,16 @@
  * Seen with CUPTI 13.0 on an H200: the callbacks for the nodes come before the one that says that
  * an executable graph is about to be made. A clone's node has the same number in its graph as the
  * original (id = graph << 32 | number); the recorder relies on this where the callbacks do not
- * come. Nodes inside child graphs get new numbers when the clone is flattened, so they have no
- * edges here.
+ * come.
+ *
+ * A graph inside of a node (a child graph, or the body of a conditional node) is cloned before the
+ * node itself, into a separate graph. Then its nodes become nodes of the executable graph, with
+ * new numbers, and its clone is destroyed. At last the driver makes copies and sets anew, but their
+ * records keep the number (CUPTI 13.0 on an H100):
+ *
+ *     in the program   k -> child(x -> y) -> m
+ *     edges            k -> child, child -> x, x -> y, y -> child's end, child's end -> m,
+ *                      and child -> child's end; of a body also body's end -> body
  *
  * The same callbacks report nodes as they are made, whether captured or added by hand. The NVTX
  * ranges that are open then belong to the node (origins.h, nvtx_ranges.h). Where NVTX is recorded

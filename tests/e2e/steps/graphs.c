@@ -14,6 +14,7 @@ enum { MAX_GRAPHS = 8 };
 
 static CUgraph graphs[MAX_GRAPHS];
 static CUgraphExec execs[MAX_GRAPHS];
+static CUgraphNode chain_ends[MAX_GRAPHS]; /* the last node of each chain */
 
 static void begin_capture(const char *value)
 {
@@ -115,6 +116,7 @@ static void count_edges(const char *value)
 static void create_graph(const char *value)
 {
     CU_CHECK(cuGraphCreate(&graphs[number(value)], 0));
+    chain_ends[number(value)] = NULL;
 }
 
 static void add_node(const char *value)
@@ -129,6 +131,54 @@ static void add_child(const char *value)
 
     CU_CHECK(
         cuGraphAddChildGraphNode(&added, graphs[value[0] - '0'], NULL, 0, graphs[value[2] - '0']));
+}
+
+/* ---- A chain of nodes: each awaits the one before it in its graph ---- */
+
+static size_t chain_length(long graph)
+{
+    return chain_ends[graph] != NULL;
+}
+
+/* N:NAME, a kernel. */
+static void chain_kernel(const char *value)
+{
+    long n = value[0] - '0';
+
+    chain_ends[n] = add_kernel(graphs[n], value + 2, &chain_ends[n], chain_length(n));
+}
+
+/* PARENT:CHILD */
+static void chain_child(const char *value)
+{
+    long n = value[0] - '0';
+    CUgraphNode added;
+
+    CU_CHECK(cuGraphAddChildGraphNode(&added, graphs[n], &chain_ends[n], chain_length(n),
+                                      graphs[value[2] - '0']));
+    chain_ends[n] = added;
+}
+
+/* N:BODY:PASSES. The body becomes graph BODY; nodes may be added to it. */
+static void chain_loop(const char *value)
+{
+#if CUDA_VERSION >= 12040
+    long n = value[0] - '0', body = value[2] - '0';
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
+    CUgraphNode added;
+
+    params.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
+    params.conditional.size = 1;
+    CU_CHECK(cuGraphConditionalHandleCreate(&params.conditional.handle, graphs[n], NULL,
+                                            (unsigned)number(value + 4),
+                                            CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CU_CHECK(cuGraphAddNode(&added, graphs[n], &chain_ends[n], NULL, chain_length(n), &params));
+    chain_ends[n] = added;
+    graphs[body] = params.conditional.phGraph_out[0];
+    chain_ends[body] = NULL;
+#else
+    fail("steps: no conditional nodes for %s", value);
+#endif
 }
 
 /* FROM:TO */
@@ -229,6 +279,9 @@ const struct step_row graph_steps[] = {
     {"create-graph", create_graph},
     {"node", add_node},
     {"child", add_child},
+    {"chain", chain_kernel},
+    {"chain-child", chain_child},
+    {"chain-while", chain_loop},
     {"clone-graph", clone_graph},
     {"instantiate-for-device", instantiate_for_device},
     {"instantiate-with-params", instantiate_with_params},
