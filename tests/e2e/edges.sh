@@ -75,6 +75,17 @@ profile clone -- "$steps" init "${child[@]}" clone-graph=0:3 destroy-graph=0 ins
     launch=3 sync
 same_edges "a clone has the same" "$(edges child 1)" clone 1
 
+# on_path NAME: what the path has of kernels, ns. in_all NAME: how long all of them took.
+on_path() {
+    "$miniprof" deps --json "$1.mpt" | python3 -c "
+import json, sys
+print(sum(row['critical_ns'] for row in json.load(sys.stdin)['rows']
+          if row['name'] in ('alpha', 'beta', 'gamma')))"
+}
+in_all() {
+    rows "$1" kernel | awk -F, '{ sum += $5 } END { print sum }'
+}
+same "child graphs: all of it is on the path" "$(in_all child)" "$(on_path child)"
 # alpha, three times (beta, two times (two gammas), beta), alpha.
 loop=(create-graph=3 chain=3:alpha chain-while=3:4:3 chain=4:beta chain-while=4:5:2 chain=5:gamma
     chain=5:gamma chain=4:beta chain=3:alpha)
@@ -86,6 +97,7 @@ if nm -D "$build/simgpu/libcuda.so.1" | grep -q cuGraphConditionalHandleCreate; 
     same_edges "loops: edges lead into a body, out of it, and back" \
         "alpha>? ?>alpha ?>? ?>? ?>beta beta>? ?>? ?>? ?>beta beta>? ?>gamma gamma>gamma gamma>?" \
         loop 1
+    same "loops: every pass is on the path" "$(in_all loop)" "$(on_path loop)"
 fi
 
 # ---- the cut forgets what was written --------------------------------------------------------

@@ -31,9 +31,11 @@ class Failed(Exception):
     """A program of the test itself failed: run_programs or miniprof."""
 
 
-def plays(function):
-    """Whether CUDA's headers, of which the software GPU is made, have a function of CUPTI."""
-    found = subprocess.run(["nm", "-D", "--defined-only", BUILD / "simgpu" / "libcupti.so"],
+def plays(function, library="cupti"):
+    """Whether CUDA's headers, of which the software GPU is made, have a function of CUPTI, or of
+    the driver."""
+    name = "libcupti.so" if library == "cupti" else "libcuda.so.1"
+    found = subprocess.run(["nm", "-D", "--defined-only", BUILD / "simgpu" / name],
                            capture_output=True, text=True, check=False).stdout
     return any(line.split("@")[0].endswith(" " + function) for line in found.splitlines())
 

@@ -41,6 +41,11 @@ class Fronts:
                 activities += self.event(event, correlation)
         return distinct(activities)
 
+    def same_graph(self, launch):
+        """D4: an executable graph is not launched beside itself."""
+        before = launch.before if "D4" not in self.broken else None
+        return before.activities if before and before.stream is not launch.stream else []
+
     def recorded(self, default, when):
         """D4: an event recorded in the legacy default stream waits for the blocking streams as work
         there does, and what comes later on blocking streams waits for it."""

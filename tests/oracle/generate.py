@@ -6,7 +6,8 @@ of operations common, so that work meets on the same streams. Everything follows
 import random
 
 from batch import plays
-from program import EVENTS, FIRST_CAPTURED, OBJECTS, THREADS, Op, Program, repaired
+from program import (CHILD, EVENTS, FIRST_CAPTURED, LOOP, OBJECTS, THREADS, Op, Program, has_loop,
+                     repaired)
 
 MICROSECONDS = (1, 2, 3, 5, 5, 8, 10, 13, 20, 30, 40, 60, 90, 150)
 BYTES = (1, 64, 256, 4096, 4096, 30000, 65536, 200000)
@@ -18,6 +19,7 @@ LIMITS = (1000, 5000, 20000)  # of waits that nobody ends
 WAIT_KINDS = (0, 1, 2, 4, 5, 6, 9, 10)  # wait_kind
 # Without it the recorder does not know of which launch a host function in a graph is.
 HOST_NODES = plays("cuptiGetGraphExecId")
+LOOPS = plays("cuGraphConditionalHandleCreate", "cuda")
 
 # Weights of the operations by theme; `any` is added to each.
 THEMES = {
@@ -67,6 +69,7 @@ class Generator:
         self.events = [EVENTS * r.choice(self.devices) + r.randrange(FIRST_CAPTURED)
                        for _ in range(r.randint(1, 4))]
         self.graphs, self.ops = {}, []
+        self.inner = {}  # made before the range; other graphs may hold them
 
     def program(self):
         """The program."""
@@ -75,6 +78,8 @@ class Generator:
         for graph in range(r.choice((0, 0, 1, 2)) + 2 * (self.theme == "graphs")):
             device = r.choice(self.devices)
             before.append(self.graph(graph, device))
+            if "h" not in before[-1].numbers:
+                self.inner[graph] = before[-1]
             if r.random() < 0.8:
                 before.append(Op(0, device, "instantiate", (graph,)))
         length = r.choices((0, r.randint(1, 3), r.randint(3, 14), r.randint(10, 40)),
@@ -397,14 +402,26 @@ class Generator:
             return [letter, stream, r.choice(BYTES), int(r.random() < 0.8)]
         return [letter, stream, r.choice(BYTES)]
 
-    def built(self, graph, _):
-        """Nodes that depend on any earlier ones; some are empty."""
+    def built(self, graph, device):
+        """Nodes that depend on any earlier ones; some are empty, and some have a graph inside."""
         r = self.random
         numbers = [graph]
+        inner = [each for each, op in self.inner.items() if op.device == device and each != graph]
         for at in range(r.randint(1, 7)):
             deps = sorted(r.sample(range(at), min(at, r.choices((0, 1, 2, 3), (2, 6, 3, 1))[0])))
-            numbers += [0 if r.random() < 0.25 else r.choice(MICROSECONDS), len(deps), *deps]
+            work = self.with_inner(r.choice(inner)) if at and inner and r.random() < 0.3 else \
+                [0 if at and r.random() < 0.25 else r.choice(MICROSECONDS)]
+            if work[0] == LOOP:  # after a kernel of the graph, which has a correlation id
+                deps = sorted({0, *deps})
+            numbers += [*work, len(deps), *deps]
         return "build", tuple(numbers)
+
+    def with_inner(self, graph):
+        """A child graph, or a loop over it."""
+        r = self.random
+        if not LOOPS or has_loop(self.inner, self.inner[graph]) or r.random() < 0.5:
+            return [CHILD, graph]
+        return [LOOP, graph, r.choice((0, 1, 2, 3))]
 
 
 def program_of(seed):

@@ -100,6 +100,7 @@ class Oracle:
         if "D3" not in self.broken:
             found += [("D3", x) for x in self.fronts.launched(launch.stream, launch.correlation)]
         found += [("D4", x) for x in self.fronts.awaited(launch.stream, launch.correlation)]
+        found += [("D4", x) for x in self.fronts.same_graph(launch)]
         found += [("D5", x) for x in self.fronts.others(launch.stream, launch.correlation)]
         return self.of_launching(a) + self.kept(a, found)
 
@@ -122,11 +123,10 @@ class Oracle:
                 self.counts["contradicted"] += inside
             elif inside and awaited.end > a.begin:
                 over.append((rule, awaited))
-            elif awaited.end > a.begin + TOLERANCE:
-                self.counts["contradicted"] += 1
-            else:
-                self.counts["clamped"] += awaited.end > a.begin
+            elif awaited.end <= a.begin + TOLERANCE:
                 dependencies.append(Dependency(rule, awaited, min(awaited.end, a.begin)))
+        for rule in ("D4", "D5"):
+            self.count_late(a, [awaited.end for each, awaited in found if each == rule])
         if over and "overlap" not in self.broken:
             self.counts["overlapping"] += 1
             rule, awaited = max(over, key=lambda each: (each[1].end, rank(each[1])))
@@ -134,13 +134,20 @@ class Oracle:
             dependencies.append(Dependency(rule, awaited, alone, True))
         return dependencies
 
+    def count_late(self, a, ends):
+        """What an event, or the default stream, stands for is one dependency: the last of these
+        ends tells whether the times contradict it."""
+        late = max(ends, default=0) - a.begin
+        self.counts["contradicted"] += late > TOLERANCE
+        self.counts["clamped"] += 0 < late <= TOLERANCE
+
     def nodes_before(self, a):
         """D7: the activities of the nodes that this one's node depends on, through those that
         leave none."""
         launch = a.launch
         if not launch.nodes or "D7" in self.broken:
             return []
-        found, todo = [], list(launch.nodes[(a.node & 0xffffffff) - 1].deps)
+        found, todo = [], list(launch.nodes[a.run].deps)
         while todo:
             node = todo.pop()
             if launch.nodes[node].kind:
@@ -218,10 +225,10 @@ class Oracle:
         a.bound = launching if launching and self.by_launch(a, launching, last) else last
         a.waiting = 0
         if a.bound and (a.bound.rule in ("D4", "D5") or a.bound.rule == "D7"
-                        and a.bound.awaited.launch.stream is not a.launch.stream):
+                        and a.bound.awaited.lane != a.lane):
             anyway = [self.arrival(a, each) for each in a.dependencies
                       if each.rule in ("D2", "D3")
-                      or each.rule == "D7" and each.awaited.launch.stream is a.launch.stream]
+                      or each.rule == "D7" and each.awaited.lane == a.lane]
             if anyway:
                 a.waiting = max(0, self.arrival(a, a.bound) - max(anyway))
         self.counts[a.bound.rule if a.bound else "unbound"] += 1

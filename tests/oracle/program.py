@@ -134,7 +134,16 @@ class Slots:
         self.graphs[graph] = op
         return True
 
-    do_build = do_capture
+    def do_build(self, op, graph, *_):
+        """Graphs inside have been made before it, on its device, and call no host functions. A loop
+        holds no other one."""
+        for node in built_nodes(op.numbers):
+            inner = self.graphs.get(node.inner[0]) if node.inner else op
+            if not inner or inner.device != op.device or "h" in inner.numbers:
+                return False
+            if node.inner and node.inner[1] is not None and has_loop(self.graphs, inner):
+                return False
+        return self.do_capture(op, graph)
 
     def do_instantiate(self, op, graph):
         """Once for each graph."""
@@ -149,11 +158,21 @@ class Slots:
                 and self.has_stream(op, stream))
 
 
+def add_waits(program, slots):
+    """Nobody knows of which range a loop is that runs on after it: so it has to end before."""
+    loops = {op.device for op in slots.graphs.values() if has_loop(slots.graphs, op)}
+    for device in sorted(loops):
+        last = Op(0, device, "contextsync", ())
+        if last not in program.ops[-len(loops):]:
+            program.ops.append(last)
+
+
 def repaired(program):
     """The valid part of a program, and what has to be done after it for the next one."""
     slots = Slots()
     program.before = [op for op in program.before if slots.accept(op)]
     program.ops = [op for op in program.ops if slots.accept(op)]
+    add_waits(program, slots)
     program.after = (
         [Op(0, device, "dropstream", (stream,)) for device, stream in sorted(slots.streams)]
         + [Op(0, device, "free", (block,)) for block, device in sorted(slots.blocks)]
@@ -173,8 +192,15 @@ KIND = {"k": "kernel", "p": "kernel", "i": "copy", "o": "copy", "d": "copy", "s"
 STEP_NUMBERS = {"k": 3, "p": 4, "i": 3, "o": 3, "d": 2, "s": 2, "h": 4, "r": 2, "w": 2}
 
 # kind: kernel, copy, set, host_function or None for a node that leaves no activity; deps: indices
-# of nodes; posts: the object that it posts to, or -1.
-Node = collections.namedtuple("Node", "kind deps posts", defaults=(-1,))
+# of nodes; posts: the object that it posts to, or -1; inner: the graph inside of the node, if any,
+# and how often that runs: None for a child graph.
+Node = collections.namedtuple("Node", "kind deps posts inner", defaults=(-1, None))
+
+# A node in a launch: number: that of its node in the executable graph, from 0; deps: indices of
+# runs.
+Run = collections.namedtuple("Run", "kind deps posts number passes")
+
+CHILD, LOOP = -1, -2  # in place of microseconds; a graph follows, and of a loop how often it runs
 
 
 def steps_of(numbers):
@@ -204,18 +230,81 @@ def captured_nodes(numbers):
 
 
 def built_nodes(numbers):
-    """Nodes as `build` has them: microseconds (0: empty), number of dependencies, these."""
+    """Nodes as `build` has them: microseconds (0: empty) or a graph inside, number of
+    dependencies, these."""
     nodes, at = [], 1
     while at < len(numbers):
-        end = at + 2 + numbers[at + 1]
-        nodes.append(Node("kernel" if numbers[at] else None, tuple(numbers[at + 2:end])))
+        us, inner = numbers[at], None
+        if us < 0:
+            inner = numbers[at + 1], numbers[at + 2] if us == LOOP else None
+        at += 1 if us >= 0 else 2 if us == CHILD else 3
+        end = at + 1 + numbers[at]
+        nodes.append(Node("kernel" if us > 0 else None, tuple(numbers[at + 1:end]), -1, inner))
         at = end
     return nodes
 
 
-def graph_nodes(op):
+def made_nodes(op):
     """The nodes of a graph, in the order in which they were made."""
     return (captured_nodes if op.name == "capture" else built_nodes)(op.numbers)
+
+
+def last_nodes(nodes):
+    """Those that no other one depends on."""
+    return [at for at in range(len(nodes)) if not any(at in node.deps for node in nodes)]
+
+
+class Unrolled:
+    """What a launch of a graph runs: graphs inside of nodes at their place, loops pass by pass. In
+    the executable graph the nodes inside stand before the node."""
+
+    def __init__(self, graphs, op):
+        self.graphs, self.runs = graphs, []
+        self.place(op, (), 0, None)
+
+    def place(self, op, roots, number, passes):
+        """Runs a graph whose first nodes await these. Answers the runs of its last ones, and the
+        next number."""
+        nodes, ends = made_nodes(op), []
+        for node in nodes:
+            deps = tuple(each for dep in node.deps for each in ends[dep]) or tuple(roots)
+            if node.inner:
+                deps, number = self.inside(node, deps, number, passes)
+            self.runs.append(Run(node.kind, deps, node.posts, number, passes))
+            ends.append((len(self.runs) - 1,))
+            number += 1
+        return tuple(each for at in last_nodes(nodes) for each in ends[at]), number
+
+    def inside(self, node, deps, number, passes):
+        """The same of the graph inside of a node. A body holds one node, of a child graph."""
+        graph, times = node.inner
+        if times is None:
+            return self.place(self.graphs[graph], deps, number, passes)
+        after, count = deps, len(self.runs)
+        for _ in range(times):
+            ends, following = self.place(self.graphs[graph], after, number, times)
+            self.runs.append(Run(None, ends, -1, following, times))
+            after = (len(self.runs) - 1,)
+        if not times:
+            _, following = self.place(self.graphs[graph], deps, number, times)
+            del self.runs[count:]
+        return after, following + 1
+
+
+def graph_runs(graphs, op):
+    """What a launch of a graph runs."""
+    return Unrolled(graphs, op).runs
+
+
+def is_loop(node):
+    """Whether the node runs a body."""
+    return node.inner is not None and node.inner[1] is not None
+
+
+def has_loop(graphs, op):
+    """Whether a graph has a loop, at any depth."""
+    return any(is_loop(node) or node.inner and has_loop(graphs, graphs[node.inner[0]])
+               for node in made_nodes(op))
 
 
 WITHOUT_CALLS = ("work", "post", "await", "join", "sleep")
@@ -228,5 +317,6 @@ def api_calls(op):
     if op.name == "capture":
         return 2 + sum(1 for _ in steps_of(op.numbers[2:]))
     if op.name == "build":
-        return 1 + len(built_nodes(op.numbers))
+        nodes = built_nodes(op.numbers)
+        return 1 + len(nodes) + 2 * sum(1 for node in nodes if is_loop(node))
     return 2 if op.name in ("module", "dropgraph") else 1

@@ -24,6 +24,7 @@
 
 #include "functions.h"
 #include "lines.h"
+#include "nodes.h"
 #include "waits.h"
 
 enum {
@@ -35,7 +36,6 @@ enum {
     EVENTS = 12, /* the last four for captures */
     FIRST_CAPTURED = 8,
     GRAPHS = 8,
-    MAX_NODES = 32,
     BLOCKS = 4,
     BUFFER_BYTES = 1 << 19
 };
@@ -443,37 +443,27 @@ static void capture_graph(void)
     DO(cuStreamEndCapture(origin, graph));
 }
 
-/* A node: microseconds (0: an empty node), number of dependencies, their numbers. */
+/* Nodes: what each does, its number of dependencies, their numbers. */
 static void build_graph(void)
 {
     CUgraph *graph = &graphs[next()];
     CUgraphNode nodes[MAX_NODES];
-    unsigned us;
-    void *params[] = {&us};
-    CUDA_KERNEL_NODE_PARAMS kernel = {.func = here->spin,
-                                      .gridDimX = 1,
-                                      .gridDimY = 1,
-                                      .gridDimZ = 1,
-                                      .blockDimX = 32,
-                                      .blockDimY = 1,
-                                      .blockDimZ = 1,
-                                      .kernelParams = params};
 
     DO(cuGraphCreate(graph, 0));
     for (int i = 0; current.at < current.count; i++) {
-        CUgraphNode deps[MAX_NODES];
-        size_t count;
+        struct node_work work = {.us = next(), .kernel = here->spin};
+        struct node_deps deps;
 
-        us = (unsigned)next();
-        count = (size_t)next();
-        if (i == MAX_NODES || count > MAX_NODES)
+        if (work.us < 0)
+            work.inner = graphs[next()];
+        if (work.us == NODE_LOOP)
+            work.passes = next();
+        deps.count = (size_t)next();
+        if (i == MAX_NODES || deps.count > MAX_NODES)
             fail("run_programs: too many nodes");
-        for (size_t d = 0; d < count; d++)
-            deps[d] = nodes[next()];
-        if (us)
-            DO(cuGraphAddKernelNode(&nodes[i], *graph, deps, count, &kernel));
-        else
-            DO(cuGraphAddEmptyNode(&nodes[i], *graph, deps, count));
+        for (size_t d = 0; d < deps.count; d++)
+            deps.items[d] = nodes[next()];
+        nodes[i] = nodes_add(*graph, &deps, &work, &calls);
     }
 }
 

@@ -44,6 +44,7 @@ class Launch:
     def __init__(self, call, stream):
         self.call, self.stream, self.correlation = call, stream, call.correlation
         self.activities, self.nodes = [], None  # nodes: {index: activity} and the program's nodes
+        self.before = None  # the last launch of the same executable graph
 
 
 class Activity:
@@ -57,7 +58,8 @@ class Activity:
         self.pageable = 1 in (row.get("source"), row.get("target"))
         self.asynchronous = bool(row.get("flags", 0) & 1)
         self.launch = self.window = None
-        self.node = row["node"]
+        self.node, self.run = row["node"], None  # run: in launch.nodes
+        self.lane = row["stream"]
         self.name = "[CUDA memset]"
         self.graph = 0
         self.tid = row.get("thread")  # of a host function
@@ -117,6 +119,7 @@ class Rows:
         kernels = {row["id"]: self.names[row["kernel"]] for row in self.table("shape")}
         nodes = {row["id"]: (row["graph"], row["graph_node"]) for row in self.table("node")}
         self.calls, self.device = {}, collections.defaultdict(list)
+        self.bodies = collections.defaultdict(list)  # of loops, by graph and kind
         self.queries = {}
         for row in self.table("call"):
             call = Call(row["thread"], row["correlation"], functions[row["function"]],
@@ -137,7 +140,10 @@ class Rows:
                     activity.name = None
                 if row["node"]:
                     activity.graph, activity.node = nodes[row["node"]]
-                self.device[activity.correlation].append(activity)
+                if activity.correlation:
+                    self.device[activity.correlation].append(activity)
+                else:
+                    self.bodies[activity.graph, kind].append(activity)
         for row in self.table("sync"):
             if row["kind"] in (EVENT_QUERY, STREAM_QUERY) and not row["result"]:
                 call = Call(row["thread"], row["correlation"], None, row["start"], row["duration"])
@@ -176,6 +182,7 @@ class Truth:
         self.streams, self.events = {}, collections.defaultdict(list)
         self.of_device = collections.defaultdict(list)  # all streams there ever were
         self.launches, self.calls, self.waits = [], [], []
+        self.last_launches = {}  # by graph
         self.graphs, self.current, self.window = {}, {}, None
         self.tokens = collections.defaultdict(collections.deque)  # of an object: who posted
         log = iter(log)
@@ -213,6 +220,7 @@ class Truth:
             correlation, count = correlation + 1, count - 1
         if op.name in ("capture", "build"):
             self.graphs[op.numbers[0]] = op
+            self.last_launches.pop(op.numbers[0], None)
         if not self.window:
             return
         if op.name in QUERIES:
@@ -319,12 +327,7 @@ class Truth:
         for activity in launch.activities:
             activity.launch, activity.window = launch, self.window
         if op.name == "graph":
-            launch.nodes = program.graph_nodes(self.graphs[op.numbers[0]])
-            expected = [node.kind for node in launch.nodes if node.kind]
-            found = sorted(launch.activities, key=lambda a: a.node & 0xffffffff)
-            launch.by_node = {(a.node & 0xffffffff) - 1: a for a in found}
-            if expected != [a.kind for a in found]:
-                raise Mismatch(f"{op}: nodes {expected}, rows {[a.kind for a in found]}")
+            self.runs_of(op, launch)
         elif len(launch.activities) != 1:
             raise Mismatch(f"{op}: {len(launch.activities)} rows")
         elif op.name in BLOCKING_COPIES or op.name in ("copyin", "copyout"):
@@ -333,6 +336,29 @@ class Truth:
         if launch.activities:
             stream.launches.append(launch)
             self.launches.append(launch)
+
+    def runs_of(self, op, launch):
+        """Which run of which node each activity is. CUPTI gives no correlation id to loops; they
+        have those of their graph that come next in the file."""
+        launch.nodes = program.graph_runs(self.graphs, self.graphs[op.numbers[0]])
+        for kind in ("kernel", "copy", "set") if launch.activities else ():
+            bodies = self.rows.bodies[launch.activities[0].graph, kind]
+            count = sum(1 for run in launch.nodes if run.kind == kind and run.passes)
+            for activity in bodies[:count]:
+                activity.correlation, activity.launch = launch.correlation, launch
+                activity.window = self.window
+                launch.activities.append(activity)
+            del bodies[:count]
+        launch.before = self.last_launches.get(op.numbers[0])
+        self.last_launches[op.numbers[0]] = launch
+        found = sorted(launch.activities, key=lambda a: (a.node & 0xffffffff, a.begin))
+        expected = sorted((run.number, at) for at, run in enumerate(launch.nodes) if run.kind)
+        kinds = [launch.nodes[at].kind for _, at in expected]
+        if kinds != [a.kind for a in found]:
+            raise Mismatch(f"{op}: nodes {kinds}, rows {[a.kind for a in found]}")
+        for (_, at), activity in zip(expected, found):
+            activity.run = at
+        launch.by_node = {activity.run: activity for activity in found}
 
     def tokens_of(self, op, launch):
         """What its host functions post."""

@@ -179,6 +179,9 @@ struct deps_nodes;
 enum mp_status deps_nodes_new(struct deps_builder *builder, struct deps_nodes **nodes);
 void deps_nodes_free(struct deps_nodes *nodes);
 
+/* Gives what bodies of conditional nodes ran the correlation id of their launch. MP_ERR_MEMORY. */
+enum mp_status deps_nodes_adopt(struct deps_nodes *nodes, struct deps *deps);
+
 /* Graph edges of a graph launch: marks the nodes that are no roots, and sets *end to the reference
  * for waiting for the whole launch. */
 enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,

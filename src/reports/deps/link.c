@@ -17,6 +17,12 @@
 
 #include "base/poison.h"
 
+/* The last launch of an executable graph. */
+struct last_launch {
+    uint32_t lane;
+    uint32_t end; /* what it ends with: a reference */
+};
+
 struct link {
     struct deps_builder *builder;
     struct deps *deps;
@@ -24,6 +30,9 @@ struct link {
     struct mp_map event_index; /* handle -> events[] */
     uint32_t *events;          /* what each stands for: references */
     size_t event_count, event_capacity;
+    struct mp_map graph_index; /* graph -> graphs[] */
+    struct last_launch *graphs;
+    size_t graph_count, graph_capacity;
     uint32_t *thread_contexts; /* by lane: the context a thread last used */
     struct deps_nodes *nodes;
     uint64_t
@@ -33,6 +42,30 @@ struct link {
 
 /* ---- Device work ---- */
 
+#define MAX_PARTS 64 /* of a front that are looked at */
+
+/* Of a front whose last activity cannot have been awaited, the parts that had ended: a kernel that
+ * overlaps one of them still waits for the others. */
+static enum mp_status join_ended(struct deps *deps, uint32_t index, uint32_t reference)
+{
+    uint32_t parts[MAX_PARTS], count = 0;
+
+    parts[count++] = reference;
+    while (count) {
+        uint32_t part = parts[--count];
+        uint32_t best = deps_best(deps, part);
+
+        if (best != DEPS_NONE &&
+            deps->activities[best].end <= deps->activities[index].begin + DEPS_TOLERANCE_NS) {
+            MP_TRY(deps_join(deps, &deps->activities[index].front, part));
+        } else if (deps_is_front(part) && count + 2 <= MAX_PARTS) {
+            parts[count++] = deps->fronts->items[deps_front_index(part)].left;
+            parts[count++] = deps->fronts->items[deps_front_index(part)].right;
+        }
+    }
+    return MP_OK;
+}
+
 /* Adds what a root waits for because of an event or of the default stream. */
 static enum mp_status add_other_lane(struct deps *deps, uint32_t index, uint32_t reference,
                                      enum deps_reason reason)
@@ -40,8 +73,12 @@ static enum mp_status add_other_lane(struct deps *deps, uint32_t index, uint32_t
     struct deps_activity *activity = &deps->activities[index];
     uint32_t best = deps_best(deps, reference);
 
-    if (best == DEPS_NONE || !deps_accept(deps, index, best))
+    if (best == DEPS_NONE)
         return MP_OK;
+    if (!deps_accept(deps, index, best))
+        return deps->fronts && activity->overlapped != DEPS_NONE
+                   ? join_ended(deps, index, reference)
+                   : MP_OK;
     if (activity->other_lane == DEPS_NONE ||
         deps->activities[best].end > deps->activities[activity->other_lane].end) {
         activity->other_lane = best;
@@ -228,6 +265,32 @@ static uint32_t first_in_lane(const struct deps *deps, const struct deps_launch 
     return DEPS_NONE;
 }
 
+/* An executable graph does not run twice at a time: its launch in another stream is awaited as an
+ * event would be. */
+static enum mp_status await_last_launch(struct link *link, uint64_t graph, uint32_t lane)
+{
+    struct deps_stream *stream = &link->streams.items[lane];
+    uint32_t at = mp_map_get(&link->graph_index, graph);
+
+    if (at == MP_MAP_ABSENT || link->graphs[at].lane == lane)
+        return MP_OK;
+    MP_TRY(deps_join(link->deps, &stream->wait, link->graphs[at].end));
+    return deps_join(link->deps, &stream->own, link->graphs[at].end);
+}
+
+static enum mp_status note_launch(struct link *link, uint64_t graph, uint32_t lane, uint32_t end)
+{
+    uint32_t at = mp_map_get(&link->graph_index, graph);
+
+    if (at == MP_MAP_ABSENT) {
+        MP_TRY(MP_RESERVE(link->graphs, link->graph_count, link->graph_capacity));
+        at = (uint32_t)link->graph_count++;
+        MP_TRY(mp_map_put(&link->graph_index, graph, at));
+    }
+    link->graphs[at] = (struct last_launch){lane, end};
+    return MP_OK;
+}
+
 static enum mp_status link_graph_launch(struct link *link, const struct deps_launch *launch)
 {
     struct deps *deps = link->deps;
@@ -236,11 +299,12 @@ static enum mp_status link_graph_launch(struct link *link, const struct deps_lau
         dense_at(&deps->profile->definitions.nodes, deps->activities[launch->items[0]].node);
     uint64_t graph = node ? node->graph : 0;
     uint32_t first = first_in_lane(deps, launch);
-    uint32_t before =
-        first != DEPS_NONE ? launch_before(link, first) : deps_best(deps, stream->own);
     uint32_t default_front;
     uint32_t end = DEPS_NONE;
 
+    MP_TRY(await_last_launch(link, graph, launch->lane));
+    uint32_t before =
+        first != DEPS_NONE ? launch_before(link, first) : deps_best(deps, stream->own);
     MP_TRY(deps_nodes_link(link->nodes, deps, launch, &end));
     MP_TRY(deps_default_front(&link->streams, launch->lane, &default_front));
     for (size_t i = 0; i < launch->count; i++) {
@@ -254,6 +318,7 @@ static enum mp_status link_graph_launch(struct link *link, const struct deps_lau
     stream->graph_last = deps_best(deps, end);
     stream->graph_front = end;
     stream->graph_correlation = deps->activities[launch->items[0]].correlation;
+    MP_TRY(note_launch(link, graph, launch->lane, end));
     return link_advance(link, launch, end);
 }
 
@@ -567,7 +632,9 @@ static void free_link(struct link *link)
     deps_streams_free(&link->streams);
     free(link->thread_contexts);
     free(link->events);
+    free(link->graphs);
     mp_map_free(&link->event_index);
+    mp_map_free(&link->graph_index);
     deps_nodes_free(link->nodes);
 }
 
@@ -593,6 +660,8 @@ enum mp_status deps_link(struct deps_builder *builder)
         status = deps_streams_init(&link.streams, builder);
     if (!status)
         status = deps_nodes_new(builder, &link.nodes);
+    if (!status)
+        status = deps_nodes_adopt(link.nodes, deps);
     if (!status)
         status = link_all(&link, order, scratch);
     free(order);

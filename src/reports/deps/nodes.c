@@ -6,44 +6,20 @@
  *
  *     plan     a   b   (empty)   c            edges a->empty, b->empty, empty->c
  *     stands   17  18  18        19           b ended last: c waits for 18
+ *
+ * The body of a conditional node may run several times in a launch. Such a launch is walked in the
+ * order of begins, and a node stands for the last activity that it had so far.
  */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/data/algorithms.h"
 #include "base/data/hash.h"
 #include "reports/deps/build.h"
 #include "reports/deps/lookup.h"
+#include "reports/deps/nodes.h"
 
 #include "base/poison.h"
-
-struct node {
-    uint32_t plan;
-    uint32_t first_pred; /* in deps_nodes.preds */
-    uint32_t pred_count;
-    uint32_t waits;    /* predecessors that are not in the order yet */
-    uint32_t epoch;    /* of the launch that the two below are of */
-    uint32_t activity; /* DEPS_NONE: it leaves none */
-    uint32_t stands;   /* what later nodes wait for: a reference */
-    bool has_successor;
-};
-
-struct plan {
-    uint32_t first; /* in deps_nodes.order */
-    uint32_t count;
-    uint32_t epoch;    /* the launch that walked it last, */
-    struct plan *next; /* and that launch's next one */
-};
-
-struct deps_nodes {
-    struct node *nodes;
-    size_t node_count, node_capacity;
-    struct mp_map by_id; /* graph and node id -> node */
-    struct plan *plans;
-    size_t plan_count, plan_capacity;
-    struct mp_map by_graph; /* -> plan */
-    uint32_t *preds;
-    uint32_t *order;
-    uint32_t epoch;
-};
 
 void deps_nodes_free(struct deps_nodes *nodes)
 {
@@ -53,6 +29,7 @@ void deps_nodes_free(struct deps_nodes *nodes)
     free(nodes->plans);
     free(nodes->preds);
     free(nodes->order);
+    free(nodes->stack);
     mp_map_free(&nodes->by_id);
     mp_map_free(&nodes->by_graph);
     free(nodes);
@@ -84,7 +61,8 @@ static enum mp_status reach_node(struct deps_nodes *nodes, uint64_t graph, uint6
         return MP_OK;
     MP_TRY(MP_RESERVE(nodes->nodes, nodes->node_count, nodes->node_capacity));
     *node = (uint32_t)nodes->node_count++;
-    nodes->nodes[*node] = (struct node){.activity = DEPS_NONE, .stands = DEPS_NONE};
+    nodes->nodes[*node] =
+        (struct node){.activity = DEPS_NONE, .stands = DEPS_NONE, .end = DEPS_NONE};
     MP_TRY(reach_plan(nodes, graph, &nodes->nodes[*node].plan));
     return mp_map_put(&nodes->by_id, key, *node);
 }
@@ -95,14 +73,33 @@ struct edge {
     uint32_t to;
 };
 
-static enum mp_status number_edges(struct deps_nodes *nodes, const struct deps_builder *builder,
-                                   struct edge *edges)
+/* Edges between a node and the end of what is inside of it are noted there. Whether it is one that
+ * leads back, because a body may run again: then it is no part of the plan. */
+static bool note_inner(struct deps_nodes *nodes, const struct deps_edge *edge,
+                       const struct edge *numbered)
 {
+    bool back = edge->from != edge->to && edge->from == (edge->to | MP_EDGE_END);
+
+    if (edge->from != edge->to && edge->to == (edge->from | MP_EDGE_END)) {
+        nodes->nodes[numbered->from].end = numbered->to;
+        nodes->plans[nodes->nodes[numbered->from].plan].inner = true;
+    }
+    if (back)
+        nodes->nodes[numbered->to].repeats = true;
+    return back;
+}
+
+static enum mp_status number_edges(struct deps_nodes *nodes, const struct deps_builder *builder,
+                                   struct edge *edges, size_t *count)
+{
+    *count = 0;
     for (size_t i = 0; i < builder->edge_count; i++) {
         const struct deps_edge *edge = &builder->edges[i];
+        struct edge *numbered = &edges[*count];
 
-        MP_TRY(reach_node(nodes, edge->graph, edge->from, &edges[i].from));
-        MP_TRY(reach_node(nodes, edge->graph, edge->to, &edges[i].to));
+        MP_TRY(reach_node(nodes, edge->graph, edge->from, &numbered->from));
+        MP_TRY(reach_node(nodes, edge->graph, edge->to, &numbered->to));
+        *count += !note_inner(nodes, edge, numbered);
     }
     return MP_OK;
 }
@@ -195,8 +192,9 @@ static enum mp_status make_plans(struct deps_nodes *nodes, const struct deps_bui
 
     nodes->preds = calloc(edges, sizeof *nodes->preds);
     nodes->order = calloc(2 * edges, sizeof *nodes->order);
-    if (numbered && first && successors && sorted && nodes->preds && nodes->order)
-        status = number_edges(nodes, builder, numbered);
+    nodes->stack = calloc(2 * edges, sizeof *nodes->stack);
+    if (numbered && first && successors && sorted && nodes->preds && nodes->order && nodes->stack)
+        status = number_edges(nodes, builder, numbered, &edges);
     if (status == MP_OK && nodes->nodes) {
         count_edges(nodes, numbered, edges);
         list_predecessors(nodes, numbered, edges);
@@ -243,6 +241,15 @@ static enum mp_status add_edge(struct deps *deps, uint32_t index, uint32_t refer
     return deps->fronts ? deps_join(deps, &activity->front, reference) : MP_OK;
 }
 
+/* Whether this edge only leads past what is inside of a node, to its end. It counts if nothing is
+ * inside. */
+static bool leads_past(const struct deps_nodes *nodes, const struct node *node, uint32_t pred)
+{
+    uint32_t from = nodes->preds[node->first_pred + pred];
+
+    return node->pred_count > 1 && nodes->nodes[from].end == (uint32_t)(node - nodes->nodes);
+}
+
 static enum mp_status walk_node(struct deps_nodes *nodes, struct deps *deps, struct node *node)
 {
     if (node->epoch != nodes->epoch) {
@@ -253,6 +260,8 @@ static enum mp_status walk_node(struct deps_nodes *nodes, struct deps *deps, str
     for (uint32_t i = 0; i < node->pred_count; i++) {
         uint32_t before = nodes->nodes[nodes->preds[node->first_pred + i]].stands;
 
+        if (leads_past(nodes, node, i))
+            continue;
         if (node->activity != DEPS_NONE)
             MP_TRY(add_edge(deps, node->activity, before));
         else
@@ -292,9 +301,7 @@ static void link_by_lane(struct deps *deps, uint32_t index)
     activity->flags |= DEPS_NOT_ROOT;
 }
 
-/* Tells the node which activity is its own in this launch. False: no plan has the node, because it
- * has no edges or its edges run in a circle. */
-static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32_t index)
+struct node *deps_node_of(const struct deps_nodes *nodes, const struct deps *deps, uint32_t index)
 {
     const struct definition_node *defined =
         dense_at(&deps->profile->definitions.nodes, deps->activities[index].node);
@@ -302,12 +309,7 @@ static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32
 
     if (defined && defined->defined)
         found = mp_map_get(&nodes->by_id, node_key(defined->graph, defined->graph_node));
-    if (found == MP_MAP_ABSENT || nodes->nodes[found].waits)
-        return false;
-    struct node *node = &nodes->nodes[found];
-    node->epoch = nodes->epoch;
-    node->activity = index;
-    return true;
+    return found == MP_MAP_ABSENT || nodes->nodes[found].waits ? NULL : &nodes->nodes[found];
 }
 
 /* The plan of the graph to whose nodes an activity belongs; NULL if the graph has no edges. */
@@ -320,30 +322,158 @@ static struct plan *plan_of(const struct deps_nodes *nodes, const struct deps *d
     return plan == MP_MAP_ABSENT ? NULL : &nodes->plans[plan];
 }
 
+/* ---- A launch of a graph that has graphs inside ---- */
+
+static void enter(struct deps_nodes *nodes, struct node *node, uint32_t activity)
+{
+    bool first = node->epoch != nodes->epoch;
+
+    node->epoch = nodes->epoch;
+    node->runs = first ? 1 : node->runs + 1;
+    node->before = first ? DEPS_NONE : node->activity;
+    node->activity = activity;
+}
+
+#define AGAIN 0x80000000u /* in the stack: of the pass before */
+
+static void search_node(struct deps_nodes *nodes, uint32_t node, uint32_t again, uint32_t *depth)
+{
+    if (nodes->nodes[node].search == nodes->search)
+        return;
+    nodes->nodes[node].search = nodes->search;
+    nodes->stack[(*depth)++] = node | again;
+}
+
+/* What ran in the body before its pass number `pass` began. All nodes of a body run once a pass,
+ * but for those of loops inside of it; these have ended by then. */
+static uint32_t run_before(const struct deps *deps, const struct node *node, uint32_t pass,
+                           uint64_t begin)
+{
+    uint32_t found = node->runs == pass ? node->before : node->activity;
+
+    return found == DEPS_NONE || deps->activities[found].end > begin ? DEPS_NONE : found;
+}
+
+/* Finds what a node stands for so far, and lets run number `run` of another one, `index`, wait for
+ * it. If `index` is DEPS_NONE, joins it into *end. When a body begins again, its first nodes wait
+ * for its last ones. */
+static enum mp_status await_node(struct deps_nodes *nodes, struct deps *deps, uint32_t node,
+                                 uint32_t index, uint32_t run, uint32_t *end)
+{
+    uint32_t depth = 0;
+
+    nodes->search++;
+    search_node(nodes, node, 0, &depth);
+    while (depth) {
+        uint32_t again = nodes->stack[--depth] & AGAIN;
+        const struct node *at = &nodes->nodes[nodes->stack[depth] & ~AGAIN];
+        uint32_t found = at->epoch == nodes->epoch ? at->activity : DEPS_NONE;
+        bool leads_on = found == DEPS_NONE;
+
+        if (again && !leads_on)
+            found = run_before(deps, at, run, deps->activities[index].begin);
+        if (found != DEPS_NONE)
+            MP_TRY(index == DEPS_NONE ? deps_join(deps, end, found) : add_edge(deps, index, found));
+        for (uint32_t i = 0; i < at->pred_count && leads_on; i++)
+            if (!leads_past(nodes, at, i))
+                search_node(nodes, nodes->preds[at->first_pred + i], again, &depth);
+        if (at->repeats && at->end != DEPS_NONE && index != DEPS_NONE)
+            search_node(nodes, at->end, AGAIN, &depth);
+    }
+    return MP_OK;
+}
+
+static bool is_earlier(const void *context, uint32_t a, uint32_t b)
+{
+    const struct deps_activity *activities = context;
+
+    return activities[a].begin < activities[b].begin;
+}
+
+static enum mp_status walk_in_time(struct deps_nodes *nodes, struct deps *deps,
+                                   const struct deps_launch *launch)
+{
+    uint32_t *items = malloc(2 * launch->count * sizeof *items);
+    enum mp_status status = items ? MP_OK : MP_ERR_MEMORY;
+
+    nodes->epoch++;
+    if (items) {
+        memcpy(items, launch->items, launch->count * sizeof *items);
+        mp_sort(items, launch->count, items + launch->count, is_earlier, deps->activities);
+    }
+    for (size_t i = 0; i < launch->count && !status; i++) {
+        struct node *node = deps_node_of(nodes, deps, items[i]);
+
+        if (!node)
+            continue;
+        uint32_t run = node->epoch == nodes->epoch ? node->runs + 1 : 1;
+        for (uint32_t k = 0; k < node->pred_count && !status; k++)
+            status =
+                await_node(nodes, deps, nodes->preds[node->first_pred + k], items[i], run, NULL);
+        enter(nodes, node, items[i]);
+    }
+    free(items);
+    return status;
+}
+
+/* Joins what the last nodes of a graph stand for into *end. */
+static enum mp_status join_ends(struct deps_nodes *nodes, struct deps *deps,
+                                const struct plan *plan, uint32_t *end)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        uint32_t node = nodes->order[plan->first + i];
+
+        if (!nodes->nodes[node].has_successor)
+            MP_TRY(await_node(nodes, deps, node, DEPS_NONE, 0, end));
+    }
+    return MP_OK;
+}
+
+/* ---- Launches ---- */
+
+/* Tells the nodes which activities are theirs in this launch. *again: a node has several. */
+static enum mp_status enter_nodes(struct deps_nodes *nodes, struct deps *deps,
+                                  const struct deps_launch *launch, uint32_t *end, bool *again)
+{
+    for (size_t i = 0; i < launch->count; i++) {
+        struct node *node = deps_node_of(nodes, deps, launch->items[i]);
+
+        if (!node) {
+            MP_TRY(deps_join(deps, end, launch->items[i]));
+            continue;
+        }
+        enter(nodes, node, launch->items[i]);
+        *again |= node->runs > 1;
+    }
+    return MP_OK;
+}
+
 enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
                                const struct deps_launch *launch, uint32_t *end)
 {
-    bool without_edges = false;
+    uint32_t epoch = ++nodes->epoch;
+    bool without_edges = false, in_time = false;
     struct plan *plans = NULL;
 
-    nodes->epoch++;
+    MP_TRY(enter_nodes(nodes, deps, launch, end, &in_time));
     for (size_t i = 0; i < launch->count; i++) {
         uint32_t index = launch->items[i];
         struct plan *plan = plan_of(nodes, deps, index);
 
-        if (!enter_node(nodes, deps, index))
-            MP_TRY(deps_join(deps, end, index));
         if (!plan) {
             without_edges = true;
             link_by_lane(deps, index);
-        } else if (plan->epoch != nodes->epoch) {
-            plan->epoch = nodes->epoch;
+        } else if (plan->epoch != epoch) {
+            plan->epoch = epoch;
             plan->next = plans;
             plans = plan;
+            in_time |= plan->inner;
         }
     }
+    if (in_time)
+        MP_TRY(walk_in_time(nodes, deps, launch));
     for (; plans; plans = plans->next)
-        MP_TRY(walk_plan(nodes, deps, plans, end));
+        MP_TRY(in_time ? join_ends(nodes, deps, plans, end) : walk_plan(nodes, deps, plans, end));
     /* If no node ends the launch, its edges run in a circle. */
     if (*end == DEPS_NONE)
         *end = launch->items[launch->count - 1];

@@ -226,9 +226,9 @@ static void roots_wait_for_events(void **state)
     put_call(1, "cudaGraphLaunch", 15, 20, 5);
     node(7, "a", 52, 60, 5);
     node(7, "b", 63, 70, 5);
-    put_call(1, "cudaGraphLaunch", 22, 30, 6); /* the only one that met a free device: 50 */
-    put_node(21, "far", GRAPH, 1000 + 'a', 72, 75, 6);
-    put_sync(MP_sync_kind_graph_launch, 1, 21, 0, 22, 30, 6);
+    put_call(1, "cudaGraphLaunch", 100, 108, 6); /* the only one that met a free device: 50 */
+    put_node(21, "far", GRAPH, 1000 + 'a', 150, 155, 6);
+    put_sync(MP_sync_kind_graph_launch, 1, 21, 0, 100, 108, 6);
     scene_load();
     /* a: launched 15 + 50, but not after its begin, 52; k's end 50 + 2: equal, so the launch. */
     assert_string_equal(bound("a"), "launch cudaGraphLaunch#5");
