@@ -6,8 +6,8 @@ of operations common, so that work meets on the same streams. Everything follows
 import random
 
 from batch import plays
-from program import (CHILD, EVENTS, FIRST_CAPTURED, LOOP, OBJECTS, THREADS, Op, Program, has_loop,
-                     repaired)
+from program import (CHILD, EVENTS, FIRST_CAPTURED, LOOP, OBJECTS, POLLER, THREADS, Op, Program,
+                     has_loop, repaired)
 
 MICROSECONDS = (1, 2, 3, 5, 5, 8, 10, 13, 20, 30, 40, 60, 90, 150)
 BYTES = (1, 64, 256, 4096, 4096, 30000, 65536, 200000)
@@ -16,6 +16,7 @@ LEADS = (200, 1000, 2000, 2000, 5000, 20000, 1000000)  # of overlapping kernels,
 FUNCTIONS = (500, 3000, 8000, 20000, 60000)  # how long host functions run
 WAKES = (100, 1000, 2500, 5000, 9000)  # from a post to the end of the wait
 LIMITS = (1000, 5000, 20000)  # of waits that nobody ends
+MUTEX = 2
 WAIT_KINDS = (0, 1, 2, 4, 5, 6, 9, 10)  # wait_kind
 # Without it the recorder does not know of which launch a host function in a graph is.
 HOST_NODES = plays("cuptiGetGraphExecId")
@@ -30,7 +31,7 @@ THEMES = {
             "hostfree": 0.3, "module": 0.1, "graph": 1, "makestream": 0.5, "dropstream": 0.4,
             "dropevent": 0.5, "makeevent": 0.4, "capture": 0.3, "build": 0.3, "fork": 2.5,
             "copypeer": 0.4, "pdl": 1.5, "hostfunc": 0.5, "handshake": 1, "hostwait": 0.5,
-            "post": 0.2, "await": 0.3, "join": 0.3, "sleep": 0.2},
+            "post": 0.2, "await": 0.3, "join": 0.3, "sleep": 0.2, "poll": 0.4},
     "events": {"record": 8, "wait": 10, "eventsync": 2, "eventquery": 2, "fork": 10, "kernel": 6},
     "graphs": {"graph": 14, "capture": 2, "build": 2, "wait": 3, "record": 3, "fork": 2},
     "default": {"kernel": 10, "copyinnow": 3, "copyoutnow": 3, "setnow": 2, "streamsync": 2},
@@ -42,6 +43,7 @@ THEMES = {
     "functions": {"hostfunc": 8, "hostwait": 8, "await": 2, "graph": 2, "capture": 0.5},
     "threads": {"handshake": 20, "post": 2, "await": 3, "join": 4, "sleep": 2, "hostwait": 2,
                 "streamsync": 4, "work": 6},
+    "polls": {"poll": 12, "kernel": 8, "graph": 3, "handshake": 2, "streamsync": 3},
     "plain": {},
 }
 # Streams of which a theme picks its own.
@@ -278,6 +280,21 @@ class Generator:
     def make_eventsync(self):
         """Any event, on any device."""
         return self.op("eventsync", self.event())
+
+    def make_poll(self):
+        """What a thread does that only watches: asks, sleeps, and holds a lock now and then."""
+        r = self.random
+        polls = [r.choice((self.make_eventquery, self.make_streamquery))()
+                 for _ in range(r.randint(1, 3))]
+        ops = [op._replace(thread=POLLER) for op in polls]
+        if r.random() < 0.4:
+            ops.append(self.make_sleep()._replace(thread=POLLER))
+        if r.random() < 0.3:
+            thing = r.randrange(OBJECTS)
+            wait = self.wait_for(r.randrange(self.threads), thing)
+            ops += [self.op("post", thing, 1)._replace(thread=POLLER),
+                    wait._replace(numbers=(thing, MUTEX, *wait.numbers[2:]))]
+        return ops
 
     def make_eventquery(self):
         """Mostly in a loop."""

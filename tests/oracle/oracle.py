@@ -18,6 +18,7 @@ D8_TOLERANCE = 0
 # So many examples make a class well known: its shortest latency is then their tenth percentile.
 ENOUGH = 20
 RULES = ("D3", "D4", "D5", "D7")  # on device activities
+LOCKS = (2, 12)  # wait_kind
 PARTS = ("host_code_ns", "launch_latency_ns", "stream_gap_ns", "dependency_latency_ns",
          "return_ns", "unknown_ns")
 
@@ -35,7 +36,7 @@ class Oracle:
         self.truth, self.broken = truth, set(broken)
         self.fronts = Fronts(truth, self.broken)
         self.activities = [a for launch in truth.launches for a in launch.activities]
-        self.counts = collections.Counter()
+        self.counts, self.watchers = collections.Counter(), {}
         self.on_host()
         for activity in self.activities:
             activity.dependencies = self.dependencies(activity)
@@ -239,7 +240,8 @@ class Oracle:
         wait.rule, wait.front = "D1", []
         sleeps = wait.op.name == "sleep" and "sleep" not in self.broken
         wait.waiting = 0 if sleeps else wait.duration
-        if wait.waker and "D9-waker" not in self.broken:
+        watched = wait.waker and self.watches(wait.waker)
+        if wait.waker and not watched and "D9-waker" not in self.broken:
             wait.rule, wait.waiting = "D9", wait.woken - wait.begin
             function = self.host_function(wait.waker, wait.woken)
             wait.awaited = function or self.at(wait.waker, wait.woken)
@@ -290,6 +292,17 @@ class Oracle:
         waits = ("eventsync", "streamsync", "streamsyncwait", "contextsync")
         return any(call.kind == "call" and (call.correlation in launched or call.op.name in waits or
                                             call.rule == "D8") for call in self.lanes[tid])
+
+    def watches(self, tid):
+        """Whether a thread only asks, and wakes others by nothing but locks."""
+        if "watches" in self.broken:
+            return False
+        if tid not in self.watchers:
+            asks = any(call.kind == "call" and call.op.name in ("eventquery", "streamquery")
+                       for call in self.lanes[tid])
+            self.watchers[tid] = asks and not self.takes_part(tid) and \
+                not any(wait.waker == tid and wait.how not in LOCKS for wait in self.truth.waits)
+        return self.watchers[tid]
 
     def last_context(self, call):
         """The context in which the call's thread last launched or synchronised."""

@@ -9,6 +9,7 @@ captures. Objects that threads wait for have numbers too (waits.h).
 import collections
 
 THREADS, DEVICES = 3, 3
+POLLER = 3  # a thread that only watches
 EVENTS, FIRST_CAPTURED = 12, 8
 OBJECTS = 8
 MADE_STREAMS = (6, 7)

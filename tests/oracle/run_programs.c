@@ -29,7 +29,7 @@
 
 enum {
     DEVICES = 3,
-    THREADS = 3,
+    THREADS = 4,
     STREAMS =
         8, /* 0 legacy, 1 per thread, 2 and 3 blocking, 4 and 5 not, 6 and 7 made by programs */
     FIRST_MADE = 6,
@@ -669,7 +669,8 @@ int main(int argc, char **argv)
         set_up(i);
     DO(cuMemHostAlloc((void **)&pinned, BUFFER_BYTES, 0));
     start_threads();
-    fprintf(log_file, "%u %u %u\n", workers[0].tid, workers[1].tid, workers[2].tid);
+    fprintf(log_file, "%u %u %u %u\n", workers[0].tid, workers[1].tid, workers[2].tid,
+            workers[3].tid);
     while (getline(&text, &size, programs) > 0) {
         unsigned long before = calls, waits = waits_count();
 

@@ -95,7 +95,7 @@ class Wait:
         self.system_tid = system_tid
         self.tid, self.begin, self.duration = row["thread"], row["start"], row["duration"]
         self.end = self.begin + self.duration
-        self.waker, self.woken = None, None
+        self.waker, self.woken, self.how = None, None, row["kind"]
         if row["waker"]:
             self.waker, self.woken = row["waker"], self.begin + row["woken"]
         self.op, self.window, self.previous, self.awaited = None, None, None, None

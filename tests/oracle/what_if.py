@@ -59,9 +59,9 @@ NAMES = ((("spin*",), (0,)), (("*_layer",), (1,)), (("spin", "other_l*r"), (0, 1
 class Generator(generate.Generator):
     """Programs of one thread with the restrictions above."""
 
-    LEFT_OUT = ("eventquery", "streamquery", "free", "alloc", "hostalloc", "hostfree", "module",
-                "makestream", "dropstream", "dropevent", "makeevent", "capture", "build", "post",
-                "await", "join", "handshake")
+    LEFT_OUT = ("eventquery", "streamquery", "poll", "free", "alloc", "hostalloc", "hostfree",
+                "module", "makestream", "dropstream", "dropevent", "makeevent", "capture", "build",
+                "post", "await", "join", "handshake")
 
     def __init__(self, seed, overlaps):
         super().__init__(seed)

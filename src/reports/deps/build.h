@@ -100,6 +100,9 @@ enum mp_status deps_sort_lanes(struct deps_builder *builder);
 void deps_drop_inner_waits(struct deps_builder *builder);
 enum mp_status deps_link(struct deps_builder *builder);
 enum mp_status deps_find_wakers(struct deps *deps);
+
+/* Which threads take part, and which only watch: these wake nobody from here on. */
+void deps_find_watchers(struct deps *deps);
 void deps_lay_stretches(struct deps *deps);
 enum mp_status deps_measure(struct deps *deps);
 void deps_bind_calls(struct deps *deps);

@@ -20,25 +20,6 @@ enum mp_status deps_bind(struct deps *deps)
     return MP_OK;
 }
 
-/* Which threads launch work or wait for it. One that only asks whether events have come, such as
- * the watchdog of PyTorch's NCCL, decides nothing. */
-static void find_parts(struct deps *deps)
-{
-    for (uint32_t i = deps->host_count; i < deps->count; i++) {
-        uint32_t launch = deps->activities[i].launch;
-
-        if (launch != DEPS_NONE)
-            deps->lanes[deps->activities[launch].lane].takes_part = true;
-    }
-    for (uint32_t i = 0; i < deps->host_count; i++) {
-        const struct deps_activity *piece = &deps->activities[i];
-
-        if (piece->kind == DEPS_CALL &&
-            (piece->flags & DEPS_SYNCHRONISES || piece->bound == DEPS_IN_EFFECT))
-            deps->lanes[piece->lane].takes_part = true;
-    }
-}
-
 static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *trace,
                                  struct mp_error *error)
 {
@@ -51,10 +32,9 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
     MP_TRY(deps_sort_lanes(builder));
     MP_TRY(deps_link(builder));
     MP_TRY(deps_find_wakers(deps));
+    deps_find_watchers(deps);
     deps_lay_stretches(deps);
-    MP_TRY(deps_bind(deps));
-    find_parts(deps);
-    return MP_OK;
+    return deps_bind(deps);
 }
 
 enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,

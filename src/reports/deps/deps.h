@@ -87,6 +87,8 @@ enum deps_flag {
     DEPS_POLLS = 1 << 5,        /* a query inside a polling loop */
     DEPS_STACKED = 1 << 6,      /* a call whose stack was taken */
     DEPS_SLEEPS = 1 << 7,       /* a wait for nobody */
+    DEPS_ASKS = 1 << 12,        /* a query, or a loop of them */
+    DEPS_LOCKS = 1 << 13,       /* a wait for a lock */
     /* of work */
     DEPS_NODE = 1 << 8,     /* a node of a graph launch */
     DEPS_NOT_ROOT = 1 << 9, /* a node that depends on others of its launch */
@@ -206,6 +208,7 @@ struct deps_lane {
     uint32_t process; /* of a job (reports/job); else 0 */
     bool is_thread;
     bool takes_part; /* a thread that launches work or waits for it: it does not only ask */
+    bool watches;    /* one that only asks, and that nobody waits for but for its locks */
 };
 
 /* A stretch of time whose critical path is asked for. */
@@ -344,6 +347,9 @@ uint32_t deps_find_thread(const struct deps *deps, const char *asked);
 /* "; there are: 4001, 4002 'loader', ..." for a message. Returns `text`. */
 #define DEPS_THREADS_BYTES 512
 const char *deps_list_threads(const struct deps *deps, char text[DEPS_THREADS_BYTES]);
+
+/* Those that only watch, likewise ("1075 'pt_nccl_watchdg'"); how many there are. */
+uint32_t deps_list_watchers(const struct deps *deps, char text[DEPS_THREADS_BYTES]);
 
 /* Why deps_find_thread found none, with that list. Returns `text`. */
 #define DEPS_REFUSAL_BYTES (DEPS_THREADS_BYTES + 128)

@@ -72,6 +72,8 @@ static enum mp_status put_unrecorded(struct deps_builder *builder, const struct 
     call.lane = sync->thread;
     call.kind = DEPS_CALL;
     call.flags = DEPS_SYNCHRONISES; /* a loop of queries waits too */
+    if (sync->kind == MP_sync_kind_event_query || sync->kind == MP_sync_kind_stream_query)
+        call.flags |= DEPS_ASKS;
     MP_TRY(deps_intern(builder->deps, name, strlen(name), &call.name));
     deps_put(builder, &call);
     return MP_OK;

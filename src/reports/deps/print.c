@@ -84,6 +84,17 @@ static void note_counts(const struct report_out *out, const struct deps_report *
                "graph launches have no edges in the trace: their nodes go by stream order.");
 }
 
+static void note_watchers(const struct report_out *out, const struct deps_report *report)
+{
+    char text[DEPS_THREADS_BYTES];
+    uint32_t count = deps_list_watchers(report->deps, text);
+
+    if (count)
+        print_note(out, report->trace, "%s thread%s only watch%s the GPU and carr%s no path: %s.",
+                   mp_count(count).text, count == 1 ? "" : "s", count == 1 ? "es" : "",
+                   count == 1 ? "ies" : "y", text);
+}
+
 /* Elsewhere times of kernels are as recorded. */
 static void note_recording(const struct report_out *out, const struct deps_report *report)
 {
@@ -106,6 +117,7 @@ static void print_notes(const struct report_out *out, const struct deps_report *
         print_note(out, report->trace,
                    "No synchronisation in the trace: what waits is inferred from times.");
     note_counts(out, report);
+    note_watchers(out, report);
     note_recording(out, report);
     print_note(out, report->trace,
                "Not modelled: contention on the GPU, polling on host memory%s; "
@@ -127,6 +139,24 @@ static void json_windows(struct json_writer *json, const struct deps_report *rep
         json_deps_window(json, report, window);
         JSON_FACTS(json, FACT("begin_ns", window->begin), FACT("end_ns", window->end),
                    FACT("window_ns", window->end - window->begin));
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+static void json_watchers(struct json_writer *json, const struct deps *deps)
+{
+    json_key_array(json, "watchers");
+    for (uint32_t i = 0; i < deps->thread_count; i++) {
+        const struct deps_lane *lane = &deps->lanes[i];
+
+        if (!lane->watches)
+            continue;
+        json_open_object(json);
+        JSON_FACTS(
+            json,
+            FACT_IF("rank", deps->ranks != NULL, deps->ranks ? deps->ranks[lane->process] : 0u),
+            FACT("tid", lane->tid));
         json_close_object(json);
     }
     json_close_array(json);
@@ -193,6 +223,7 @@ static enum mp_status print_json(FILE *out, const struct deps_report *report)
     json_windows(&json, report);
     MP_TRY(json_deps_names(&json, report));
     json_counts(&json, &deps->counts);
+    json_watchers(&json, deps);
     json_deps_latencies(&json, report);
     MP_TRY(json_sections(&json, report));
     json_close_document(&json);

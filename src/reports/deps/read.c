@@ -63,6 +63,9 @@ static const char *const synchronising_calls[] = {
     "cuEventSynchronize",
 };
 
+static const char *const asking_calls[] = {"cudaEventQuery", "cudaStreamQuery", "cuEventQuery",
+                                           "cuStreamQuery"};
+
 /* Of the blocking ones, those that end a context and all that runs in it. */
 static const char *const resetting_calls[] = {"cudaDeviceReset", "cuCtxDestroy",
                                               "cuDevicePrimaryCtxReset"};
@@ -109,6 +112,8 @@ static enum mp_status name_call(struct deps_builder *builder, uint64_t function,
         memo->flags |= DEPS_RESETS;
     if (IS_ONE_OF(synchronising_calls, name, length))
         memo->flags = DEPS_SYNCHRONISES;
+    if (IS_ONE_OF(asking_calls, name, length))
+        memo->flags = DEPS_ASKS;
     if (builder->suffixes)
         length = length_with_suffixes(name);
     return deps_intern(builder->deps, name, length, &memo->name);
@@ -161,7 +166,9 @@ static enum mp_status name_wait(struct deps_builder *builder, uint64_t kind,
 {
     const char *name = names_wait(kind);
 
-    memo->flags = kind == MP_wait_kind_sleep ? DEPS_SLEEPS : 0;
+    memo->flags = kind == MP_wait_kind_sleep                                  ? DEPS_SLEEPS
+                  : kind == MP_wait_kind_mutex || kind == MP_wait_kind_rwlock ? DEPS_LOCKS
+                                                                              : 0;
     return deps_intern(builder->deps, name, strlen(name), &memo->name);
 }
 

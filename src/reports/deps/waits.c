@@ -151,6 +151,67 @@ enum mp_status deps_find_wakers(struct deps *deps)
     return status;
 }
 
+/* ---- Threads that only watch ----
+ *
+ * The watchdog of PyTorch's NCCL asks whether events have come, and sleeps. Nothing that the
+ * program computes needs its answers. But other threads may meet it at a lock.
+ */
+
+/* Whether a call lets its thread wait for the GPU: by its purpose, or in effect (D8). */
+static bool waits_for_gpu(const struct deps *deps, const struct deps_activity *call)
+{
+    if (call->flags & DEPS_SYNCHRONISES)
+        return true;
+    return call->reason == DEPS_IN_EFFECT && call->awaited != DEPS_NONE &&
+           deps->activities[call->awaited].end > call->begin;
+}
+
+static void find_parts(struct deps *deps)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        uint32_t launch = deps->activities[i].launch;
+
+        if (launch != DEPS_NONE)
+            deps->lanes[deps->activities[launch].lane].takes_part = true;
+    }
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        const struct deps_activity *call = &deps->activities[i];
+
+        if (call->kind != DEPS_CALL)
+            continue;
+        if (call->flags & DEPS_ASKS)
+            deps->lanes[call->lane].watches = true;
+        else if (waits_for_gpu(deps, call))
+            deps->lanes[call->lane].takes_part = true;
+    }
+}
+
+/* The lane that ended a wait; DEPS_NONE. */
+static uint32_t waker_of(const struct deps *deps, const struct deps_activity *wait)
+{
+    return wait->kind == DEPS_WAIT ? deps_wait_of(deps, wait)->waker : DEPS_NONE;
+}
+
+void deps_find_watchers(struct deps *deps)
+{
+    find_parts(deps);
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        const struct deps_activity *wait = &deps->activities[i];
+        uint32_t waker = waker_of(deps, wait);
+
+        if (waker != DEPS_NONE && !(wait->flags & DEPS_LOCKS))
+            deps->lanes[waker].watches = false;
+    }
+    for (uint32_t i = 0; i < deps->thread_count; i++)
+        deps->lanes[i].watches &= !deps->lanes[i].takes_part;
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        uint32_t waker = waker_of(deps, &deps->activities[i]);
+
+        if (waker != DEPS_NONE && deps->lanes[waker].watches)
+            deps->waits[deps->activities[i].wait].waker = DEPS_NONE;
+    }
+}
+
 /* ---- Host code, divided ---- */
 
 MP_COMPARE(compare_stretches, struct deps_stretch,

@@ -367,21 +367,55 @@ const char *deps_refuse_thread(const struct deps *deps, const char *asked,
     return text;
 }
 
-const char *deps_list_threads(const struct deps *deps, char text[DEPS_THREADS_BYTES])
+/* "1075 'name'", with the rank in a job; returns the length. */
+static size_t write_thread(const struct deps *deps, const struct deps_lane *lane, char *text,
+                           size_t size)
 {
+    const char *name = deps->ranks ? NULL : name_of_thread(deps, lane);
+    int length;
+
+    if (deps->ranks)
+        length =
+            snprintf(text, size, "rank%" PRIu32 ":%" PRIu64, deps->ranks[lane->process], lane->tid);
+    else if (name && *name)
+        length = snprintf(text, size, "%" PRIu64 " '%.*s'", lane->tid, THREAD_NAME_BYTES, name);
+    else
+        length = snprintf(text, size, "%" PRIu64, lane->tid);
+    return (size_t)length;
+}
+
+/* Of all threads, or of those that only watch; how many there are. */
+static uint32_t list_threads(const struct deps *deps, bool watching, char text[DEPS_THREADS_BYTES])
+{
+    uint32_t count = 0;
     size_t used = 0;
 
     *text = '\0';
-    for (uint32_t i = 0; i < deps->thread_count && i < THREADS_SHOWN; i++) {
-        const char *name = name_of_thread(deps, &deps->lanes[i]);
-
-        used += (size_t)snprintf(text + used, DEPS_THREADS_BYTES - used, "%s%" PRIu64,
-                                 i ? ", " : "; there are: ", deps->lanes[i].tid);
-        if (name && *name)
-            used += (size_t)snprintf(text + used, DEPS_THREADS_BYTES - used, " '%.*s'",
-                                     THREAD_NAME_BYTES, name);
+    for (uint32_t i = 0; i < deps->thread_count; i++) {
+        if (watching && !deps->lanes[i].watches)
+            continue;
+        if (count && count <= THREADS_SHOWN)
+            used += (size_t)snprintf(text + used, DEPS_THREADS_BYTES - used, "%s",
+                                     count < THREADS_SHOWN ? ", " : ", ...");
+        if (count++ < THREADS_SHOWN)
+            used += write_thread(deps, &deps->lanes[i], text + used, DEPS_THREADS_BYTES - used);
     }
-    if (deps->thread_count > THREADS_SHOWN)
-        snprintf(text + used, DEPS_THREADS_BYTES - used, ", ...");
+    return count;
+}
+
+const char *deps_list_threads(const struct deps *deps, char text[DEPS_THREADS_BYTES])
+{
+    static const char intro[] = "; there are: ";
+    char list[DEPS_THREADS_BYTES];
+
+    *text = '\0';
+    if (list_threads(deps, false, list))
+        snprintf(text, DEPS_THREADS_BYTES, "%s%.*s", intro,
+                 (int)(DEPS_THREADS_BYTES - sizeof intro), list);
     return text;
+}
+
+uint32_t deps_list_watchers(const struct deps *deps, char text[DEPS_THREADS_BYTES])
+{
+    return list_threads(deps, true, text);
 }

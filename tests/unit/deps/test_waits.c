@@ -172,6 +172,60 @@ static void a_wait_that_goes_on_holds_up_its_thread_only(void **state)
     scene_end(SOUND);
 }
 
+/* ---- Threads that only watch ---- */
+
+/*     thread 1    |launch 10-15|  |wait 22------55|  |lock 56-66|          in 5-70
+ *     stream 7            |k 20-----------50|
+ *     thread 2               |asks 30---------60|        64 */
+static void put_watched(void)
+{
+    scene_begin();
+    put_range(1, 5, 70, 0, 0);
+    put_launch(7, "k", 10, 20, 50, 1);
+    put_record(7, 0xe1, 16, 2);
+    put_stream_sync(7, 22, 55, 3);
+    put_sync(MP_sync_kind_event_query, 2, NO_STREAM, 0xe1, 30, 60, 4);
+}
+
+static void a_thread_that_only_asks_carries_no_path(void **state)
+{
+    char text[DEPS_THREADS_BYTES];
+
+    (void)state;
+    put_watched();
+    scene_load();
+    assert_string_equal(path(whole()), "k 30 | host 20, launch 10, return 5");
+    assert_int_equal(deps_list_watchers(&scene.deps, text), 1);
+    assert_string_equal(text, "4002");
+    scene_end(SOUND);
+}
+
+/* A wait for its lock has a time of its own. */
+static void the_lock_of_a_watcher_does_not_lead_to_it(void **state)
+{
+    (void)state;
+    put_watched();
+    put_host_wait(1, MP_wait_kind_mutex, 56, 66, 2, 64);
+    scene_load();
+    assert_string_equal(path(whole()),
+                        "k 30, pthread_mutex_lock 10 | host 10, launch 10, return 5");
+    scene_end(SOUND);
+}
+
+/* What it learns is needed: from 66 return 2, host 4, return 10, k 30, launch 10, host 5. */
+static void a_thread_that_asks_for_others_does_not_only_watch(void **state)
+{
+    char text[DEPS_THREADS_BYTES];
+
+    (void)state;
+    put_watched();
+    put_host_wait(1, MP_wait_kind_condition, 56, 66, 2, 64);
+    scene_load();
+    assert_string_equal(path(whole()), "k 30 | host 13, launch 10, return 12");
+    assert_int_equal(deps_list_watchers(&scene.deps, text), 0);
+    scene_end(SOUND);
+}
+
 /* ---- Rows that cannot be true ---- */
 
 static void an_unknown_waker_is_counted(void **state)
@@ -298,6 +352,9 @@ int main(void)
         cmocka_unit_test(a_call_inside_a_wait_cuts_it),
         cmocka_unit_test(waits_do_not_decide_where_a_window_ends),
         cmocka_unit_test(a_wait_that_goes_on_holds_up_its_thread_only),
+        cmocka_unit_test(a_thread_that_only_asks_carries_no_path),
+        cmocka_unit_test(the_lock_of_a_watcher_does_not_lead_to_it),
+        cmocka_unit_test(a_thread_that_asks_for_others_does_not_only_watch),
         cmocka_unit_test(an_unknown_waker_is_counted),
         cmocka_unit_test(a_wake_up_outside_of_the_wait_is_counted),
         cmocka_unit_test(a_circle_of_waits_is_forgotten),
