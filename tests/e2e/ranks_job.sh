@@ -141,6 +141,21 @@ documents advise pipeline
 same "bubbles of a pipeline" 1 \
     "$(value pipeline "sum(f['rule'] == 'pipeline_bubbles' for f in d[0]['findings'])")"
 
+same "and its stages have equal work" 0 \
+    "$(value pipeline "sum(f['rule'] == 'uneven_stages' for f in d[0]['findings'])")"
+
+# Rank 1 has three times the work of the others; then the same work in equal parts.
+play uneven 3 -- iterations=6 pipeline=1 microbatches=8 kernel=300 heavy=1:900
+play even 3 -- iterations=6 pipeline=1 microbatches=8 kernel=500
+documents advise uneven
+stages="next(f for f in d[0]['findings'] if f['rule'] == 'uneven_stages')"
+same "a stage with more work is the first finding" "uneven_stages 1" "$(value uneven \
+    "d[0]['findings'][0]['rule'], int($stages['numbers']['rank'])" | tr -d "(),'")"
+foreseen=$(value uneven "d[0]['step_mean_ns'] - $stages['gain_ns']")
+documents advise even
+taken=$(value even "d[0]['step_mean_ns']")
+check "what balance gains is what it takes: $foreseen of $taken ns" within 3 "$foreseen" "$taken"
+
 documents iters lateon --each
 same "iters: the iterations to which others waited long for a rank" "[4, 8, 12]" "$(value lateon \
     "sorted({e['iteration'] for e in d[0]['each'] if e['peer_ns'] > 1000000})")"

@@ -169,6 +169,10 @@ static const struct {
                           "Look at what this rank does before it: `miniprof ranks` names causes, "
                           "`miniprof deps --iteration` has the path; then even out the work, or "
                           "move it out of the step."},
+    [ADVISE_UNEVEN_STAGES] = {"uneven_stages", "Stages of a pipeline have unequal work", NULL, 0,
+                              ADVISE_ESTIMATE, 0.7,
+                              "Move layers from the stages that compute longest to the others, "
+                              "until all compute equally long."},
     [ADVISE_BUBBLES] = {"pipeline_bubbles", "Stages of a pipeline wait for each other", NULL, 0,
                         ADVISE_BOUND, 0.3,
                         "Cut the batch into more microbatches, interleave stages, and give the "

@@ -57,7 +57,8 @@ enum advise_rule_id {
     ADVISE_FULL_PCIE,
     ADVISE_LOW_CLOCKS,
     ADVISE_NCCL_WAITING,
-    ADVISE_LATE_RANK, /* of a job (reports/job), one for each late rank; the next two likewise */
+    ADVISE_LATE_RANK, /* of a job (reports/job), one for each late rank; the next three likewise */
+    ADVISE_UNEVEN_STAGES,
     ADVISE_BUBBLES,
     ADVISE_TRANSFERS,
     ADVISE_RULES

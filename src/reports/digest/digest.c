@@ -419,6 +419,7 @@ static const struct command *of_finding(const struct digest *digest)
     case ADVISE_LOW_CLOCKS:
     case ADVISE_NCCL_WAITING:
     case ADVISE_LATE_RANK: /* these are of jobs */
+    case ADVISE_UNEVEN_STAGES:
     case ADVISE_BUBBLES:
     case ADVISE_TRANSFERS:
     case ADVISE_RULES:

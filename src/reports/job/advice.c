@@ -16,6 +16,7 @@
 #define MAX_CAUSES 3   /* that a finding names */
 #define NOTICEABLE 100 /* a rank is late to an iteration from one hundredth of it on */
 #define MIN_LATE   DEPS_TOLERANCE_NS
+#define UNEVEN     1.1 /* times the mean: stages are never quite equal */
 
 /* How late a rank is over all iterations. */
 struct late_rank {
@@ -94,18 +95,26 @@ static enum mp_status measure(struct work *work)
 
 /* ---- Replay ---- */
 
-/* How much shorter an iteration gets with a change. */
+/* How much shorter an iteration gets with these changes. */
+static enum mp_status replay_gain(struct work *work, const struct deps_changes *changes,
+                                  struct job_taken *taken, uint64_t *gain)
+{
+    uint64_t length = work->length;
+    enum mp_status status = job_replay(work->job, changes, &work->all, &length, taken);
+
+    *gain = length < work->length ? by_iteration(work, work->length - length) : 0;
+    return status;
+}
+
 static enum mp_status gain_of(struct work *work, const char *change, struct job_taken *taken,
                               uint64_t *gain)
 {
     struct deps_changes changes = {.items = NULL};
-    uint64_t length = work->length;
     enum mp_status status = deps_changes_add(&changes, change, NULL);
 
     if (status == MP_OK)
-        status = job_replay(work->job, &changes, &work->all, &length, taken);
+        status = replay_gain(work, &changes, taken, gain);
     deps_changes_free(&changes);
-    *gain = length < work->length ? by_iteration(work, work->length - length) : 0;
     return status;
 }
 
@@ -196,6 +205,73 @@ static enum mp_status judge_rank(struct work *work, const struct late_rank *rank
     return status;
 }
 
+/* ---- Stages ---- */
+
+/* All ranks compute equally long: the same work in all, divided anew. */
+static enum mp_status even_out(const struct job_usage *usage, uint64_t mean,
+                               struct deps_changes *changes)
+{
+    char change[64];
+
+    for (size_t i = 0; i < usage->count; i++) {
+        if (!usage->ranks[i].computing)
+            continue;
+        snprintf(change, sizeof change, "rank%" PRIu32 ":kernel=%.6fx", usage->ranks[i].rank,
+                 (double)mean / (double)usage->ranks[i].computing);
+        MP_TRY(deps_changes_add(changes, change, NULL));
+    }
+    return MP_OK;
+}
+
+static void describe_stages(const struct work *work, const struct job_usage *usage,
+                            const struct job_rank *longest, uint64_t mean,
+                            struct advise_finding *finding)
+{
+    char text[2][MP_FORMATTED_BYTES];
+
+    mp_format_time(text[0], sizeof text[0], by_iteration(work, longest->computing));
+    mp_format_time(text[1], sizeof text[1], by_iteration(work, mean));
+    advise_evidence(finding,
+                    "rank %" PRIu32 " computes for %s of an iteration, a rank on average for %s; "
+                    "ranks wait in sends and receives",
+                    longest->rank, text[0], text[1]);
+    for (size_t i = 0; i < usage->count && i < MAX_RANKS; i++) {
+        mp_format_time(text[0], sizeof text[0], by_iteration(work, usage->ranks[i].computing));
+        advise_line(finding, "computing", "%s of rank %" PRIu32, text[0], usage->ranks[i].rank);
+    }
+    advise_number(finding, "rank", longest->rank);
+    advise_number(finding, "computing_ns", (double)by_iteration(work, longest->computing));
+    advise_number(finding, "mean_ns", (double)by_iteration(work, mean));
+}
+
+/* Where ranks wait in sends and receives, and one of them computes for clearly longer. */
+static enum mp_status judge_stages(struct work *work, const struct job_usage *usage)
+{
+    struct advise_finding finding = advise_finding_of(ADVISE_UNEVEN_STAGES);
+    struct deps_changes changes = {.items = NULL};
+    const struct job_rank *longest = usage->ranks;
+    uint64_t sum = 0, bubbles = 0;
+
+    for (size_t i = 0; i < usage->count; i++) {
+        sum += usage->ranks[i].computing;
+        bubbles += usage->ranks[i].bubbles;
+        longest = usage->ranks[i].computing > longest->computing ? &usage->ranks[i] : longest;
+    }
+    uint64_t mean = usage->count ? sum / usage->count : 0;
+    if (!bubbles || (double)longest->computing < UNEVEN * (double)mean)
+        return MP_OK;
+    enum mp_status status = even_out(usage, mean, &changes);
+    if (status == MP_OK)
+        status = replay_gain(work, &changes, NULL, &finding.gain);
+    deps_changes_free(&changes);
+    MP_TRY(status);
+    finding.method = ADVISE_BY_REPLAY;
+    finding.assumes = "the same kernels, divided so that all ranks compute equally long";
+    describe_stages(work, usage, longest, mean, &finding);
+    advise_add(work->advice, &finding);
+    return MP_OK;
+}
+
 /* ---- Bubbles and transfers ---- */
 
 /* The least of all ranks' bubbles: more can the job not gain. */
@@ -256,6 +332,8 @@ static enum mp_status judge_usage(struct work *work)
     struct job_usage usage;
     enum mp_status status = job_use(&work->job->deps, &work->all, &usage);
 
+    if (status == MP_OK)
+        status = judge_stages(work, &usage);
     if (status == MP_OK)
         judge_bubbles(work, &usage);
     if (status == MP_OK)

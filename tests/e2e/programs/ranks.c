@@ -5,6 +5,7 @@
  *
  *     iterations=10 layers=4    an iteration: in each layer a kernel, then an all-reduce
  *     kernel=50                 the kernel's microseconds
+ *     heavy=RANK:US             those of one rank
  *     count=262144              floats of an all-reduce, or of a transfer
  *     group=N                   N all-reduces in one group in place of one
  *     split=N                   layers' all-reduces among N neighbours; one of all behind them
@@ -69,6 +70,17 @@ static void set_window(struct job *job, const char *text)
     }
 }
 
+static void set_heavy(struct job *job, const char *text)
+{
+    int rank;
+    long us;
+
+    if (sscanf(text, "%d:%ld", &rank, &us) != 2) /* NOLINT(cert-err34-c) */
+        fail("ranks: heavy=%s is not RANK:US", text);
+    if (rank == job->rank)
+        job->kernel_us = us;
+}
+
 static void set_death(struct job *job, const char *text)
 {
     struct plant *death = &job->death;
@@ -108,6 +120,8 @@ static void set(struct job *job, char *argument)
     *value++ = '\0';
     if (strcmp(argument, "late") == 0)
         plant_parse(job, value);
+    else if (strcmp(argument, "heavy") == 0)
+        set_heavy(job, value);
     else if (strcmp(argument, "window") == 0)
         set_window(job, value);
     else if (strcmp(argument, "die") == 0)
