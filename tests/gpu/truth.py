@@ -36,6 +36,10 @@ def rows_of(path):
         return [json.loads(line) for line in file if line.startswith("{")]
 
 
+def percent_of(part, whole):
+    return 100 * part / whole if whole else 0
+
+
 class Run:
     """What was said of one recorded run."""
 
@@ -52,10 +56,10 @@ class Run:
         rows = self.deps["rows"]
         whole = sum(row["critical_ns"] for row in rows)
         part = sum(row["critical_ns"] for row in rows if wanted(row["name"]))
-        return 100 * part / whole if whole else 0
+        return percent_of(part, whole)
 
     def other(self):
-        return self.share(lambda name: name == "<Other>")
+        return percent_of(sum(self.deps["parts"].values()), self.deps["window_ns"])
 
     def kernels(self):
         return self.share(lambda name: name in self.on_gpu and not name.startswith("[CUDA mem"))
@@ -81,7 +85,7 @@ def judge_prediction(folder, rounds, case):
     if abs(percent(said, true)) > GREATEST_ERROR:
         complaints.append(f"{case}: what was said is {percent(said, true):+.1f} % off")
     if case == "server" and other > GREATEST_OTHER:
-        complaints.append(f"{case}: {other:.1f} % of the path is <Other>")
+        complaints.append(f"{case}: {other:.1f} % of the path is no activity's")
     row = (case, f"{median_of(r.window for r in full) / 1e3:.2f}", f"{said / 1e3:.2f}",
            f"{true / 1e3:.2f}", f"{said / true:.3f}", f"{median_of(alone) / 1e3:.2f}",
            f"{kernels:.1f} %", f"{other:.1f} %")
@@ -177,7 +181,7 @@ def judge_jax(folder, rounds):
 def main(arguments):
     folder, rounds, cases = arguments[0], int(arguments[1]), arguments[2:]
     head = ("program", "window, ms", "said at half", "true at half", "said / true",
-            "alone at half", "kernels on the path", "<Other>")
+            "alone at half", "kernels on the path", "no activity's")
     complaints, lines = [], []
     print(f"medians of {rounds} rounds\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for case in cases:

@@ -248,7 +248,7 @@ for (const name of ["inference", "eager", "graph", "two_streams"]) {
                 sums[key] = (sums[key] || 0) + timeline.critical[i];
             }
             const rows = documents.deps.rows.filter(
-                (row) => row.critical_ns && !["<Other>", "<recording>"].includes(row.name),
+                (row) => row.critical_ns && !row.name.startsWith("<"),
             );
             return {
                 line: sums,

@@ -6,6 +6,7 @@ each report states.
 """
 import collections
 import itertools
+import re
 import sys
 
 import laws
@@ -165,21 +166,25 @@ def deps(sums):
                        rank["peer_idle_ns"] <= rank["peer_ns"], rank)
 
 
+def is_part(name):
+    """Time of no activity, but not what recording costs: "rank1:<computing>", "<blocked> 'x'"."""
+    return re.fullmatch(r"(rank\d+:)?<(?!recording>)[a-z ]+>( '.*'| thread \d+)?", name)
+
+
 def paths(sums, name, where, document):
     sums.say(f"{name}: the path's rows add up to the window", where,
              total(document["rows"], "critical_ns"), document["window_ns"])
     sums.say(f"{name}: windows add up", where, total(document["windows"], "window_ns"),
              document["window_ns"])
-    other = [row["critical_ns"] for row in document["rows"] if row["name"] == "<Other>"]
-    sums.say(f"{name}: parts add up to <Other>", where, sum(document["parts"].values()),
-             sum(other))
+    sums.say(f"{name}: parts add up to their rows", where, sum(document["parts"].values()),
+             sum(row["critical_ns"] for row in document["rows"] if is_part(row["name"])))
     steps = document.get("iterations")
     if steps and steps["count"]:
         sums.say(f"{name}: means of rows add up to the mean length", where,
                  total(steps["rows"], "mean_ns"), steps["mean_ns"], 1e-3)
-        sums.say(f"{name}: means of parts add up to that of <Other>", where,
+        sums.say(f"{name}: means of parts add up to those of their rows", where,
                  total(steps["parts"], "mean_ns"),
-                 sum(row["mean_ns"] for row in steps["rows"] if row["name"] == "<Other>"), 1e-3)
+                 sum(row["mean_ns"] for row in steps["rows"] if is_part(row["name"])), 1e-3)
 
 
 IDLE = ["idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns",

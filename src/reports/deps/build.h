@@ -103,6 +103,9 @@ enum mp_status deps_find_wakers(struct deps *deps);
 
 /* Which threads take part, and which only watch: these wake nobody from here on. */
 void deps_find_watchers(struct deps *deps);
+
+/* Sets the group of each thread (deps.h). */
+void deps_group_threads(struct deps *deps);
 void deps_lay_stretches(struct deps *deps);
 enum mp_status deps_measure(struct deps *deps);
 void deps_bind_calls(struct deps *deps);

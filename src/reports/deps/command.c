@@ -43,8 +43,7 @@ static const struct option_spec specs[] = {
      .kind = OPTION_FLAG,
      .offset = FIELD(parts),
      .help =
-         "<Other> in its parts: host code, with stacks also by line, launch latency, stream gap, "
-         "dependency latency, return from wait"},
+         "also host code by line, if the trace has stacks, and the latencies of each kind of step"},
     {.name = "trace",
      .kind = OPTION_FLAG,
      .offset = FIELD(trace),

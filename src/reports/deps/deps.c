@@ -32,6 +32,7 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
     MP_TRY(deps_sort_lanes(builder));
     MP_TRY(deps_link(builder));
     MP_TRY(deps_find_wakers(deps));
+    deps_group_threads(deps);
     deps_find_watchers(deps);
     deps_lay_stretches(deps);
     return deps_bind(deps);
@@ -107,15 +108,21 @@ const char *deps_name(const struct deps *deps, const struct deps_activity *activ
 
 enum mp_status deps_result_init(const struct deps *deps, struct deps_result *result)
 {
-    *result = (struct deps_result){.row_count = deps->names.count + 1};
+    *result = (struct deps_result){.row_count = deps->names.count + 1,
+                                   .thread_count = deps->thread_count};
     result->rows = calloc(result->row_count, sizeof *result->rows);
-    return result->rows ? MP_OK : MP_ERR_MEMORY;
+    result->host = calloc((size_t)result->thread_count + 1, sizeof *result->host);
+    if (result->rows && result->host)
+        return MP_OK;
+    deps_result_free(result);
+    return MP_ERR_MEMORY;
 }
 
 void deps_result_clear(struct deps_result *result)
 {
     memset(result->rows, 0, result->row_count * sizeof *result->rows);
     memset(result->parts, 0, sizeof result->parts);
+    memset(result->host, 0, result->thread_count * sizeof *result->host);
     result->recording_inside = 0;
     result->window = 0;
 }
@@ -123,5 +130,6 @@ void deps_result_clear(struct deps_result *result)
 void deps_result_free(struct deps_result *result)
 {
     free(result->rows);
+    free(result->host);
     *result = (struct deps_result){.rows = NULL};
 }

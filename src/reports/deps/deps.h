@@ -59,14 +59,15 @@ enum deps_reason {
     DEPS_REASONS
 };
 
-/* Time on the path that belongs to no activity: what <Other> consists of, and what recording costs,
- * which is not in it. */
+/* Time on the path that belongs to no activity: what nvprof's <Other> consists of, and what
+ * recording costs, which is not in it. The first DEPS_HOST_PARTS are host code of a thread. */
 enum deps_part {
     DEPS_HOST_CODE,     /* as far as it is not divided, */
     DEPS_COMPUTING,     /* or on a processor, */
     DEPS_NOT_SCHEDULED, /* ready, but without a processor, */
     DEPS_BLOCKED,       /* or blocked in the kernel */
-    DEPS_LAUNCH_LATENCY,
+    DEPS_HOST_PARTS,
+    DEPS_LAUNCH_LATENCY = DEPS_HOST_PARTS,
     DEPS_STREAM_GAP,
     DEPS_DEPENDENCY_LATENCY,
     DEPS_RETURN,
@@ -206,6 +207,7 @@ struct deps_lane {
     uint32_t first;   /* activity */
     uint32_t count;
     uint32_t process; /* of a job (reports/job); else 0 */
+    uint32_t group;   /* of threads: the first one of the same name, in a job of the same rank */
     bool is_thread;
     bool takes_part; /* a thread that launches work or waits for it: it does not only ask */
     bool watches;    /* one that only asks, and that nobody waits for but for its locks */
@@ -348,6 +350,10 @@ uint32_t deps_find_thread(const struct deps *deps, const char *asked);
 #define DEPS_THREADS_BYTES 512
 const char *deps_list_threads(const struct deps *deps, char text[DEPS_THREADS_BYTES]);
 
+/* "'loader'", or "thread 4012" if it has no name. Not of a job. */
+#define DEPS_THREAD_BYTES 48
+void deps_name_thread(const struct deps *deps, uint32_t lane, char text[DEPS_THREAD_BYTES]);
+
 /* Those that only watch, likewise ("1075 'pt_nccl_watchdg'"); how many there are. */
 uint32_t deps_list_watchers(const struct deps *deps, char text[DEPS_THREADS_BYTES]);
 
@@ -384,6 +390,8 @@ struct deps_result {
     struct deps_row *rows; /* by name id; owned; [0] is unused */
     uint32_t row_count;    /* names + 1 */
     uint64_t parts[DEPS_PARTS];
+    uint64_t (*host)[DEPS_HOST_PARTS]; /* of them, by group of threads; owned */
+    uint32_t thread_count;
     uint64_t recording_inside; /* ns, of DEPS_RECORDING: in the recorded time of device work */
     uint64_t window;           /* ns: the sum of all critical times and parts */
 };
@@ -436,9 +444,10 @@ struct deps_iterations {
     struct statistics *critical; /* by name id; owned */
     struct statistics *waiting;  /* by name id: calls and device work; owned */
     struct statistics parts[DEPS_PARTS];
-    struct deps_result total; /* of all windows */
-    uint32_t *by_length;      /* windows' indexes, slowest first; owned */
-    uint32_t median;          /* index of the window at P50 */
+    struct statistics (*host)[DEPS_HOST_PARTS]; /* of them, by group of threads; owned */
+    struct deps_result total;                   /* of all windows */
+    uint32_t *by_length;                        /* windows' indexes, slowest first; owned */
+    uint32_t median;                            /* index of the window at P50 */
 };
 
 /* MP_ERR_MEMORY. deps_iterations_free gives it back. */

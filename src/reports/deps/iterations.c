@@ -14,32 +14,9 @@
 
 #include "base/poison.h"
 
-/* Percentiles of the sum of the parts, which do not follow from the percentiles of the parts. */
-static enum mp_status other_statistics(const struct deps_report *report, struct statistics *other)
-{
-    size_t count = report->windows->count;
-    uint64_t *sums = calloc(count + 1, sizeof *sums);
-    struct deps_result result;
-
-    if (!sums || deps_result_init(report->deps, &result) != MP_OK) {
-        free(sums);
-        return MP_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < count; i++) {
-        deps_result_clear(&result);
-        deps_path(report->deps, &report->windows->items[i], &result, NULL);
-        sums[i] = deps_other(result.parts);
-    }
-    *other = statistics_of(sums, count);
-    deps_result_free(&result);
-    free(sums);
-    return MP_OK;
-}
-
 struct mean_table {
     const struct deps_iterations *iterations;
     struct deps_table_rows rows; /* owned */
-    struct statistics other;     /* of <Other> */
 };
 
 struct mean_row {
@@ -71,7 +48,9 @@ static const struct statistics *statistics_of_row(const struct mean_table *means
 {
     if (row->id)
         return &means->iterations->critical[row->id];
-    return row->part < DEPS_PARTS ? &means->iterations->parts[row->part] : &means->other;
+    if (row->group != DEPS_NONE)
+        return &means->iterations->host[row->group][row->part];
+    return &means->iterations->parts[row->part];
 }
 
 static void each_mean_row(struct report_table *table, report_take *take)
@@ -97,11 +76,8 @@ static enum mp_status print_means(const struct report_out *out, struct json_writ
     struct mean_table means = {.iterations = report->iterations};
     const struct report_layout layout = {REPORT_COLUMNS(columns), .of = &means,
                                          .measuring = REPORT_FIT_UNITS};
-    bool parts = out && report->parts;
 
-    if (!parts)
-        MP_TRY(other_statistics(report, &means.other));
-    MP_TRY(deps_rows_build(report->deps, &report->iterations->total, parts, &means.rows));
+    MP_TRY(deps_rows_build(report->deps, &report->iterations->total, false, &means.rows));
     if (out)
         report_print(out, &layout, each_mean_row);
     else

@@ -109,36 +109,76 @@ static bool occurs(const struct deps_row *row)
 
 static void add_part(struct deps_table_rows *rows, int part, uint64_t ns)
 {
-    rows->items[rows->count++] =
-        (struct deps_table_row){.name = deps_part_name(part), .part = part, .numbers.critical = ns};
+    rows->items[rows->count++] = (struct deps_table_row){
+        .name = deps_part_name(part), .part = part, .group = DEPS_NONE, .numbers.critical = ns};
 }
 
-/* A part that has a row only if it is not 0. */
-static bool is_seldom(int part)
+static void add_parts_from(struct deps_table_rows *rows, const uint64_t ns[DEPS_PARTS], int part)
 {
-    return part == DEPS_NO_KNOWN_CAUSE || part == DEPS_COMPUTING || part == DEPS_NOT_SCHEDULED ||
-           part == DEPS_BLOCKED || part == DEPS_RECORDING;
-}
-
-static void add_parts(struct deps_table_rows *rows, const uint64_t ns[DEPS_PARTS], bool split)
-{
-    if (!split)
-        add_part(rows, DEPS_OTHER, deps_other(ns));
-    if (!split && ns[DEPS_RECORDING])
-        add_part(rows, DEPS_RECORDING, ns[DEPS_RECORDING]);
-    for (int part = 0; split && part < DEPS_PARTS; part++) {
-        if (ns[part] || !is_seldom(part))
+    for (; part < DEPS_PARTS; part++) {
+        if (ns[part])
             add_part(rows, part, ns[part]);
     }
 }
 
-enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result *result,
-                               bool parts, struct deps_table_rows *rows)
+static uint32_t count_host_groups(const struct deps_result *result)
 {
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < result->thread_count; i++) {
+        uint64_t sum = 0;
+
+        for (int part = 0; part < DEPS_HOST_PARTS; part++)
+            sum += result->host[i][part];
+        count += sum != 0;
+    }
+    return count;
+}
+
+/* "<computing> 'loader'", of a job "rank1:<computing>". */
+static const char *label_of(const struct deps *deps, uint32_t group, int part,
+                            struct deps_table_rows *rows)
+{
+    char *label = rows->labels[rows->label_count++], name[DEPS_THREAD_BYTES];
+
+    if (deps->ranks) {
+        snprintf(label, DEPS_LABEL_BYTES, "rank%" PRIu32 ":%s",
+                 deps->ranks[deps->lanes[group].process], deps_part_name(part));
+        return label;
+    }
+    deps_name_thread(deps, group, name);
+    snprintf(label, DEPS_LABEL_BYTES, "%s %s", deps_part_name(part), name);
+    return label;
+}
+
+static void add_host_of_groups(const struct deps *deps, const struct deps_result *result,
+                               struct deps_table_rows *rows)
+{
+    for (uint32_t i = 0; i < result->thread_count; i++) {
+        for (int part = 0; part < DEPS_HOST_PARTS; part++) {
+            if (!result->host[i][part])
+                continue;
+            add_part(rows, part, result->host[i][part]);
+            rows->items[rows->count - 1].group = i;
+            rows->items[rows->count - 1].name = label_of(deps, i, part, rows);
+        }
+    }
+}
+
+enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result *result,
+                               bool other, struct deps_table_rows *rows)
+{
+    uint32_t groups = count_host_groups(result);
+    bool by_group = groups > 1 || (groups && deps->ranks);
+    size_t labels = (size_t)groups * DEPS_HOST_PARTS;
+
     *rows = (struct deps_table_rows){
-        .items = calloc((size_t)result->row_count + DEPS_PARTS, sizeof *rows->items)};
-    if (!rows->items)
+        .items = calloc(result->row_count + DEPS_PARTS + labels, sizeof *rows->items),
+        .labels = calloc(labels + 1, sizeof *rows->labels)};
+    if (!rows->items || !rows->labels) {
+        deps_rows_free(rows);
         return MP_ERR_MEMORY;
+    }
     for (uint32_t id = 1; id < result->row_count; id++) {
         if (occurs(&result->rows[id]))
             rows->items[rows->count++] =
@@ -146,7 +186,11 @@ enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result
                                         .id = id,
                                         .numbers = result->rows[id]};
     }
-    add_parts(rows, result->parts, parts);
+    if (other)
+        add_part(rows, DEPS_OTHER, deps_other(result->parts));
+    else if (by_group)
+        add_host_of_groups(deps, result, rows);
+    add_parts_from(rows, result->parts, other ? DEPS_RECORDING : by_group ? DEPS_HOST_PARTS : 0);
     qsort(rows->items, rows->count, sizeof *rows->items, compare_table_rows);
     return MP_OK;
 }
@@ -154,6 +198,7 @@ enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result
 void deps_rows_free(struct deps_table_rows *rows)
 {
     free(rows->items);
+    free(rows->labels);
     *rows = (struct deps_table_rows){0};
 }
 
@@ -311,7 +356,7 @@ enum mp_status print_deps_names(const struct report_out *out, const struct deps_
         if (report_has_titles(out))
             return MP_OK;
     }
-    MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
+    MP_TRY(deps_rows_build(report->deps, report->result, report->section, &rows));
     put_names(out, report, &rows);
     deps_rows_free(&rows);
     if (report->job)
@@ -323,7 +368,7 @@ enum mp_status print_deps_names(const struct report_out *out, const struct deps_
     return MP_OK;
 }
 
-/* The parts are an object of their own, so the rows have <Other> as a whole. */
+/* The parts are an object too, by kind. */
 enum mp_status json_deps_names(struct json_writer *json, const struct deps_report *report)
 {
     const struct report_layout layout = names_layout(report);

@@ -110,6 +110,19 @@ static void give_activity(struct walk *walk, uint32_t index, uint64_t from)
         walk->critical[index] += time;
 }
 
+static void divide_host_code(struct walk *walk, uint64_t from)
+{
+    struct deps_result *result = walk->result;
+    uint32_t group = walk->deps->lanes[walk->lane].group;
+    uint64_t parts[DEPS_PARTS] = {0};
+
+    deps_divide_host_code(walk->deps, walk->lane, from, walk->moment, parts);
+    for (int part = 0; part < DEPS_HOST_PARTS; part++) {
+        result->parts[part] += parts[part];
+        result->host[group][part] += parts[part];
+    }
+}
+
 /* The time back to `until` is host code of the thread that the walk is on, before the piece `next`.
  */
 static void give_host_code(struct walk *walk, uint32_t next, uint64_t until)
@@ -121,8 +134,8 @@ static void give_host_code(struct walk *walk, uint32_t next, uint64_t until)
         give_recording(walk, stop, walk->deps->activities[next].begin, walk->deps->recording.before,
                        next);
 
-    if (stop < walk->moment && walk->result->rows)
-        deps_divide_host_code(walk->deps, walk->lane, stop, walk->moment, walk->result->parts);
+    if (stop < walk->moment && walk->result->host)
+        divide_host_code(walk, stop);
     go_back(walk, until, DEPS_NONE, DEPS_HOST_CODE);
 }
 
@@ -386,7 +399,8 @@ uint64_t deps_recording_before(const struct deps *deps, uint32_t work, uint32_t 
 /* A window's value of a row or part: kept only where it is not 0, since most names have nothing on
  * most paths. */
 struct value {
-    uint32_t column; /* 2 * name: critical; 2 * name + 1: waiting; after them the parts */
+    uint32_t column; /* 2 * name: critical; 2 * name + 1: waiting; after them the parts, then host
+                        code by thread */
     uint64_t ns;
 };
 
@@ -405,6 +419,17 @@ static enum mp_status iterations_keep(struct collection *collection, uint32_t co
     return MP_OK;
 }
 
+static enum mp_status keep_threads(struct collection *collection, const struct deps_result *result)
+{
+    uint32_t column = 2 * collection->names + DEPS_PARTS;
+
+    for (uint32_t thread = 0; thread < result->thread_count; thread++) {
+        for (int part = 0; part < DEPS_HOST_PARTS; part++)
+            MP_TRY(iterations_keep(collection, column++, result->host[thread][part]));
+    }
+    return MP_OK;
+}
+
 static enum mp_status keep_window(struct collection *collection, const struct deps_result *result)
 {
     for (uint32_t name = 1; name < result->row_count; name++) {
@@ -415,7 +440,7 @@ static enum mp_status keep_window(struct collection *collection, const struct de
     }
     for (uint32_t part = 0; part < DEPS_PARTS; part++)
         MP_TRY(iterations_keep(collection, 2 * collection->names + part, result->parts[part]));
-    return MP_OK;
+    return keep_threads(collection, result);
 }
 
 static void iterations_add_up(struct deps_result *total, const struct deps_result *one)
@@ -428,6 +453,10 @@ static void iterations_add_up(struct deps_result *total, const struct deps_resul
     }
     for (uint32_t part = 0; part < DEPS_PARTS; part++)
         total->parts[part] += one->parts[part];
+    for (uint32_t thread = 0; thread < one->thread_count; thread++) {
+        for (int part = 0; part < DEPS_HOST_PARTS; part++)
+            total->host[thread][part] += one->host[thread][part];
+    }
     total->recording_inside += one->recording_inside;
     total->window += one->window;
 }
@@ -443,8 +472,11 @@ static int compare_columns(const void *left, const void *right)
 static struct statistics *statistics_slot(struct deps_iterations *iterations, uint32_t names,
                                           uint32_t column)
 {
+    uint32_t part = column - 2 * names;
+
     if (column >= 2 * names)
-        return &iterations->parts[column - 2 * names];
+        return part < DEPS_PARTS ? &iterations->parts[part]
+                                 : &iterations->host[0][0] + (part - DEPS_PARTS);
     return column % 2 ? &iterations->waiting[column / 2] : &iterations->critical[column / 2];
 }
 
@@ -520,9 +552,11 @@ enum mp_status deps_iterations_build(const struct deps *deps, const struct deps_
     *iterations = (struct deps_iterations){.median = 0};
     iterations->critical = calloc(collection.names, sizeof *iterations->critical);
     iterations->waiting = calloc(collection.names, sizeof *iterations->waiting);
+    iterations->host = calloc((size_t)deps->thread_count + 1, sizeof *iterations->host);
     iterations->by_length = calloc(windows->count + 1, sizeof *iterations->by_length);
     enum mp_status status = deps_result_init(deps, &iterations->total);
-    if (!values || !iterations->critical || !iterations->waiting || !iterations->by_length)
+    if (!values || !iterations->critical || !iterations->waiting || !iterations->host ||
+        !iterations->by_length)
         status = MP_ERR_MEMORY;
     if (!status && windows->count)
         status = order_by_length(windows, iterations, values);
@@ -541,6 +575,7 @@ void deps_iterations_free(struct deps_iterations *iterations)
 {
     free(iterations->critical);
     free(iterations->waiting);
+    free(iterations->host);
     free(iterations->by_length);
     deps_result_free(&iterations->total);
     *iterations = (struct deps_iterations){.median = 0};

@@ -95,6 +95,33 @@ static void note_watchers(const struct report_out *out, const struct deps_report
                    count == 1 ? "ies" : "y", text);
 }
 
+static bool has_stacks(const struct deps *deps)
+{
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        if (deps->activities[i].flags & DEPS_STACKED)
+            return true;
+    }
+    return false;
+}
+
+#define MUCH_HOST_PERCENT 10.0
+
+/* What would name host code, where there is much of it. */
+static void note_host(const struct report_out *out, const struct deps_report *report)
+{
+    uint64_t host = 0;
+
+    for (int part = 0; part < DEPS_HOST_PARTS; part++)
+        host += report->result->parts[part];
+    double percent = deps_percent((double)host, (double)report->result->window);
+    bool known = has_stacks(report->deps);
+    if (percent < MUCH_HOST_PERCENT || (known && (report->parts || report->job)))
+        return;
+    print_note(out, report->trace, "%.0f%% of the path is host code: %s.", percent,
+               known ? "--parts has its lines"
+                     : "miniprof run --stacks=both records its functions");
+}
+
 /* Elsewhere times of kernels are as recorded. */
 static void note_recording(const struct report_out *out, const struct deps_report *report)
 {
@@ -118,6 +145,7 @@ static void print_notes(const struct report_out *out, const struct deps_report *
                    "No synchronisation in the trace: what waits is inferred from times.");
     note_counts(out, report);
     note_watchers(out, report);
+    note_host(out, report);
     note_recording(out, report);
     print_note(out, report->trace,
                "Not modelled: contention on the GPU, polling on host memory%s; "

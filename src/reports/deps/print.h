@@ -30,8 +30,8 @@ struct deps_report {
     const struct stacks_gaps *gaps;   /* host code on the path by line; NULL: not looked for */
     uint64_t range;                   /* capture range that was asked for; 0: all of them */
     const char *thread;               /* whose path was asked for; NULL: not of one thread */
-    bool parts;                       /* <Other> in its parts */
-    bool section;                     /* a part of nvprof's report: without head and notes */
+    bool parts;                       /* host code by line, and latencies */
+    bool section;                     /* a part of nvprof's report: <Other> is one row, no notes */
 
     /* --trace: ns by activity; NULL: not asked for. With `section` the columns are nvprof's, and
      * `slack` is not needed. */

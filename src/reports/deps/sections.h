@@ -49,22 +49,28 @@ void json_deps_window(struct json_writer *json, const struct deps_report *report
 /* ---- Rows of a table of names: activities, and parts of the path that belong to no activity ----
  */
 
+#define DEPS_LABEL_BYTES (DEPS_THREAD_BYTES + 48)
+
 struct deps_table_row {
-    const char *name; /* owned by the graph, or constant */
+    const char *name; /* owned by the graph or the table, or constant */
     uint32_t id;      /* in deps->names; 0: not an activity but `part` */
     int part;         /* enum deps_part, or DEPS_OTHER */
+    uint32_t group;   /* of host code: of threads; DEPS_NONE: of all together */
     struct deps_row numbers;
 };
 
 struct deps_table_rows {
     struct deps_table_row *items; /* owned */
     size_t count;
+    char (*labels)[DEPS_LABEL_BYTES]; /* names of rows of a group's host code; owned */
+    size_t label_count;
 };
 
-/* One row for each activity in the result, and for <Other> or its parts; by critical time, waiting
- * time, name. Some parts have a row only if they are not 0. MP_ERR_MEMORY. */
+/* One row for each activity in the result, and for each part that is not 0; by critical time,
+ * waiting time, name. If the path has host code of several groups of threads, it has rows by
+ * group. `other`: one row <Other> instead of the parts, as nvprof has it. MP_ERR_MEMORY. */
 enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result *result,
-                               bool parts, struct deps_table_rows *rows);
+                               bool other, struct deps_table_rows *rows);
 
 void deps_rows_free(struct deps_table_rows *rows);
 

@@ -317,6 +317,27 @@ static const char *name_of_thread(const struct deps *deps, const struct deps_lan
     return found && found->name ? definitions_text(&deps->profile->definitions, found->name) : NULL;
 }
 
+static uint32_t group_of(const struct deps *deps, uint32_t thread)
+{
+    const char *name = name_of_thread(deps, &deps->lanes[thread]);
+
+    for (uint32_t i = 0; i < thread && name && *name; i++) {
+        const char *other =
+            deps->lanes[i].group == i ? name_of_thread(deps, &deps->lanes[i]) : NULL;
+
+        if (other && !strcmp(name, other))
+            return i;
+    }
+    return thread;
+}
+
+/* A thread without a name is a group of its own. */
+void deps_group_threads(struct deps *deps)
+{
+    for (uint32_t i = 0; i < deps->thread_count; i++)
+        deps->lanes[i].group = group_of(deps, i);
+}
+
 static bool has_id(const struct deps_lane *lane, const char *asked)
 {
     char tid[24];
@@ -365,6 +386,17 @@ const char *deps_refuse_thread(const struct deps *deps, const char *asked,
                  : "there is no thread '%.64s'%s",
              asked, deps_list_threads(deps, list));
     return text;
+}
+
+void deps_name_thread(const struct deps *deps, uint32_t lane, char text[DEPS_THREAD_BYTES])
+{
+    const struct deps_lane *thread = &deps->lanes[lane];
+    const char *name = name_of_thread(deps, thread);
+
+    if (name && *name)
+        snprintf(text, DEPS_THREAD_BYTES, "'%.*s'", THREAD_NAME_BYTES, name);
+    else
+        snprintf(text, DEPS_THREAD_BYTES, "thread %" PRIu64, thread->tid);
 }
 
 /* "1075 'name'", with the rank in a job; returns the length. */

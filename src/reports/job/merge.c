@@ -256,6 +256,7 @@ static void move_lanes(struct job *job, struct job_part *part, uint32_t process)
 
         *lane = part->deps.lanes[i];
         lane->process = process;
+        lane->group = move_lane(part, 0);
         if (lane->is_thread)
             lane->first += part->at.calls;
     }

@@ -5,7 +5,6 @@ import { documentsOf, isNothing, meanOf } from "../base/data.js";
 import { el, note } from "../base/dom.js";
 import { formatCount, formatTime } from "../base/format.js";
 import { dataTable } from "../base/table.js";
-import { titleOf } from "../base/words.js";
 import { finding } from "./advise.js";
 import { hasIterations } from "./iterations.js";
 
@@ -82,19 +81,14 @@ function jobFindings(advice) {
     ];
 }
 
-// Time of the path that is no activity's has a row as well, under the name of its part.
-function rowsOfPath({ rows, parts }) {
-    const times = Object.entries(parts).map(([key, critical_ns]) => ({
-        name: titleOf(key),
-        critical_ns,
-    }));
-    return [...rows.filter(({ name }) => name !== "<Other>"), ...times]
+function rowsOfPath({ rows }) {
+    return rows
         .filter(({ critical_ns, device_waiting_ns }) => critical_ns || device_waiting_ns)
         .map(({ name, critical_ns, device_waiting_ns, calls }) => ({
             name,
             critical_ns,
             device_waiting_ns: device_waiting_ns ?? null,
-            calls: calls ?? null,
+            calls: calls || null,
         }))
         .sort((a, b) => b.critical_ns - a.critical_ns);
 }
