@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -128,6 +129,22 @@ def of_product(answer):
     return found
 
 
+def row_of_part(key):
+    """host_code_ns -> <host code>."""
+    return "<return from wait>" if key == "return_ns" else f"<{key[:-3].replace('_', ' ')}>"
+
+
+def answer_rows(answer):
+    """The rows, with those of host code by thread added up."""
+    found = {}
+    for row in answer["rows"]:
+        name = re.sub(r"^(<[a-z ]+>) .*", r"\1", row["name"])
+        earlier = found.get(name)
+        found[name] = {**row, "name": name, "critical_ns": row["critical_ns"] +
+                       (earlier["critical_ns"] if earlier else 0)}
+    return found.values()
+
+
 def by_rows(o, answer):
     """Rows as they must be: the oracle's numbers, summed by the names that miniprof gave."""
     names = {product_key(a): a["name"] for a in answer["activities"]}
@@ -137,7 +154,9 @@ def by_rows(o, answer):
         row[0] += o.critical[x]
         row[1 if x.kind in truth.ON_HOST else 2] += x.waiting
         row[3] += 1
-    rows["<Other>"] = [sum(sum(walk.parts.values()) for walk in o.windows), 0, 0, 0]
+    for part, ns in sum((collections.Counter(walk.parts) for walk in o.windows),
+                        collections.Counter()).items():
+        rows[row_of_part(part)] = [ns, 0, 0, 0]
     recording = sum(walk.recording for walk in o.windows)
     if recording:
         rows["<recording>"] = [recording, 0, 0, 0]
@@ -177,10 +196,10 @@ def whole_differences(o, answer):
         if answer["parts"][part] != wanted:
             yield None, f"part {part} is {answer['parts'][part]}, must be {wanted}"
     rows = by_rows(o, answer)
-    for row in answer["rows"]:
+    for row in answer_rows(answer):
         got = [row[name] for name in ("critical_ns", "waiting_ns", "device_waiting_ns", "calls")]
         wanted = rows.pop(row["name"], None)
-        if wanted != got and not (row["name"] == "<Other>" and wanted[:3] == got[:3]):
+        if wanted != got:
             yield None, f"row {row['name']} is {got}, must be {wanted}"
     for name, wanted in rows.items():
         yield None, f"row {name} is missing, must be {wanted}"
@@ -220,7 +239,7 @@ def thread_differences(o, answer, folder, number):
         rows["<recording>"] += each.recording
         for x, ns in each.critical.items():
             rows[names[x.key()]] += ns
-    rows["<Other>"] = sum(parts.values())
+    rows.update({row_of_part(part): ns for part, ns in parts.items()})
     answer = ask(folder, f"--thread={tid}")
     windows = [(w["begin_ns"], w["end_ns"]) for w in answer["windows"]]
     for one, other in zip(wanted, windows):
@@ -229,7 +248,7 @@ def thread_differences(o, answer, folder, number):
     got = {part: answer["parts"][part] for part in oracle.PARTS}
     if len(wanted) != len(windows) or got != {**dict.fromkeys(oracle.PARTS, 0), **parts}:
         yield None, f"thread {tid}: {len(windows)} windows, must be {len(wanted)}; {got}: {parts}"
-    for row in answer["rows"]:
+    for row in answer_rows(answer):
         if row["critical_ns"] != rows[row["name"]]:
             yield None, f"thread {tid}: row {row}, must be {rows[row['name']]}"
 

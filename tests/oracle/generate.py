@@ -30,7 +30,8 @@ THEMES = {
             "copywithinnow": 0.4, "setnow": 0.4, "free": 1, "alloc": 1.2, "hostalloc": 0.2,
             "hostfree": 0.3, "module": 0.1, "graph": 1, "makestream": 0.5, "dropstream": 0.4,
             "dropevent": 0.5, "makeevent": 0.4, "capture": 0.3, "build": 0.3, "fork": 2.5,
-            "copypeer": 0.4, "pdl": 1.5, "hostfunc": 0.5, "handshake": 1, "hostwait": 0.5,
+            "hold": 0.5, "copypeer": 0.4, "pdl": 1.5, "hostfunc": 0.5, "handshake": 1,
+            "hostwait": 0.5,
             "post": 0.2, "await": 0.3, "join": 0.3, "sleep": 0.2, "poll": 0.4},
     "events": {"record": 8, "wait": 10, "eventsync": 2, "eventquery": 2, "fork": 10, "kernel": 6},
     "graphs": {"graph": 14, "capture": 2, "build": 2, "wait": 3, "record": 3, "fork": 2},
@@ -276,6 +277,18 @@ class Generator:
         if r.random() < 0.8:
             ops.append(ops[-1]._replace(name="kernel", numbers=(other, r.choice(MICROSECONDS), 1)))
         return ops
+
+    def make_hold(self):
+        """A stream waits for others, without a record."""
+        r = self.random
+        one, other = self.stream(), self.stream()
+        hold = self.op("hold", other)
+        ops = [hold._replace(name="kernel", numbers=(one, r.choice(MICROSECONDS[7:]), 0))
+               for _ in range(r.choice((1, 1, 2, 4)))]
+        ops += [hold, hold._replace(name=r.choice(("kernel", "kernel", "set", "streamsync")),
+                                    numbers=(other, r.choice(MICROSECONDS), 0))]
+        return [op._replace(numbers=op.numbers[:1]) if op.name == "streamsync" else
+                op._replace(numbers=(other, 4096)) if op.name == "set" else op for op in ops]
 
     def make_eventsync(self):
         """Any event, on any device."""

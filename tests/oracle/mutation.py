@@ -19,7 +19,7 @@ import generate
 import oracle
 import truth
 
-BROKEN = ("D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "D4-record", "D4-clear",
+BROKEN = ("D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "D11", "D4-record", "D4-clear",
           "D5-nonblocking", "D6-copy", "D7-empty", "D8-context", "D9-function", "D9-waker",
           "watches", "shortest", "percentile", "overlap", "overlap-alone", "overlap-bound",
           "overlap-latency",

@@ -17,7 +17,10 @@ TOLERANCE = 2000
 D8_TOLERANCE = 0
 # So many examples make a class well known: its shortest latency is then their tenth percentile.
 ENOUGH = 20
-RULES = ("D3", "D4", "D5", "D7")  # on device activities
+RULES = ("D3", "D4", "D5", "D7", "D11")  # on device activities
+SYNCHRONISING = ("eventsync", "streamsync", "streamsyncwait", "contextsync")
+# D11: no latency is as long; what waited goes on that soon after what it waited for. ns
+UNEXPLAINED, SOON = 50000, 30000
 LOCKS = (2, 12)  # wait_kind
 PARTS = ("host_code_ns", "launch_latency_ns", "stream_gap_ns", "dependency_latency_ns",
          "return_ns", "unknown_ns")
@@ -45,6 +48,8 @@ class Oracle:
         for wait in truth.waits:
             self.bind_wait(wait)
         self.measure()
+        if self.order_by_time():
+            self.measure()
         for activity in self.activities:
             self.bind(activity)
         self.recording = Recording(self)
@@ -203,7 +208,7 @@ class Oracle:
     def ran_dry(self, call, last):
         """Whether a launching call had not returned when the last awaited activity ended; of one
         that waits itself, whether it had not begun."""
-        return call.begin >= last if call.rule in ("D6", "D8") else call.end > last
+        return call.begin >= last if call.rule in ("D6", "D8", "D11") else call.end > last
 
     def least(self, a, dependency):
         """The shortest latency that a dependency of this activity can have."""
@@ -213,6 +218,44 @@ class Oracle:
     def arrival(self, a, dependency):
         """When a dependency would have let the activity begin."""
         return min(dependency.moment + self.least(a, dependency), a.begin)
+
+    # By time (D11)
+
+    def order_by_time(self):
+        """Adds what activities seem to have waited for, where no rule says why they are so late.
+        Whether there are such."""
+        if "D11" in self.broken:
+            return False
+        lanes = collections.defaultdict(list)
+        for a in sorted(self.activities, key=lambda a: (a.begin, rank(a))):
+            lanes[a.launch.stream.device, a.lane].append(a)
+        late = [(call, None, max(call.begin, call.end - SOON), call.end)
+                for call in self.truth.calls if self.is_long(call)]
+        late += [(a, a.launch.stream.device, a.begin - SOON, a.begin)
+                 for a in self.activities if self.is_late(a)]
+        found = [(x, latest(ended(lanes, device, begin, end))) for x, device, begin, end in late]
+        for x, awaited in found:
+            if not awaited:
+                continue
+            if x.kind == "call":
+                x.rule, x.awaited = "D11", awaited
+                x.front = x.front + [awaited]
+                x.waiting = awaited.end - x.begin
+            else:
+                x.dependencies.append(Dependency("D11", awaited, awaited.end))
+        return any(awaited for _, awaited in found)
+
+    @staticmethod
+    def is_long(call):
+        """A call that synchronises, with nothing known that it waits for."""
+        return call.op.name in SYNCHRONISING and call.rule == "D1" and call.duration >= UNEXPLAINED
+
+    def is_late(self, a):
+        """A device activity that begins long after all that it waits for."""
+        launching, last = self.parted(a)
+        known = [self.arrival(a, each) for each in (launching, last) if each]
+        return known and a.kind != "host_function" and not (last and last.overlaps) and \
+            a.begin - max(known) >= UNEXPLAINED
 
     def by_launch(self, a, launching, last):
         """Whether D2 binds an activity that has it."""
@@ -225,7 +268,7 @@ class Oracle:
         launching, last = self.parted(a)
         a.bound = launching if launching and self.by_launch(a, launching, last) else last
         a.waiting = 0
-        if a.bound and (a.bound.rule in ("D4", "D5") or a.bound.rule == "D7"
+        if a.bound and (a.bound.rule in ("D4", "D5", "D11") or a.bound.rule == "D7"
                         and a.bound.awaited.lane != a.lane):
             anyway = [self.arrival(a, each) for each in a.dependencies
                       if each.rule in ("D2", "D3")
@@ -289,8 +332,8 @@ class Oracle:
     def takes_part(self, tid):
         """Whether a thread launches work or waits for it; else it only asks."""
         launched = {launch.correlation for launch in self.truth.launches}
-        waits = ("eventsync", "streamsync", "streamsyncwait", "contextsync")
-        return any(call.kind == "call" and (call.correlation in launched or call.op.name in waits or
+        return any(call.kind == "call" and (call.correlation in launched or
+                                            call.op.name in SYNCHRONISING or
                                             call.rule == "D8") for call in self.lanes[tid])
 
     def watches(self, tid):
@@ -343,3 +386,12 @@ class Oracle:
         if dependency.rule == "D2":
             return dependency.moment - dependency.awaited.begin
         return dependency.moment - dependency.awaited.end
+
+
+def ended(lanes, device, begin, end):
+    """The last activity before `end` of each lane of a device, all devices for None, if it ended
+    after `begin` and by `end`."""
+    for (of, _), lane in lanes.items():
+        before = [a for a in lane if a.begin < end] if device in (None, of) else []
+        if before and begin < before[-1].end <= end:
+            yield before[-1]

@@ -68,7 +68,7 @@ class Slots:
         if op.name in ("eventsync", "eventquery"):
             return numbers[0] not in self.gone_events
         if op.name in ("kernel", "pdl", "hostfunc", "callback", "copyin", "copyout", "copywithin",
-                       "copypeer", "set", "streamsync", "streamsyncwait", "streamquery"):
+                       "copypeer", "set", "hold", "streamsync", "streamsyncwait", "streamquery"):
             return self.has_stream(op, numbers[0])
         return True
 
@@ -308,7 +308,7 @@ def has_loop(graphs, op):
                for node in made_nodes(op))
 
 
-WITHOUT_CALLS = ("work", "post", "await", "join", "sleep")
+WITHOUT_CALLS = ("work", "hold", "post", "await", "join", "sleep")
 
 
 def api_calls(op):

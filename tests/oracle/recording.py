@@ -79,7 +79,7 @@ class Recording:
         if not x or not self.known or x.kind in ("wait", "host_function"):
             return 0
         if x.kind == "call":
-            return whole(self.ns["finish"] if x.rule in ("D6", "D8") else self.inside(x))
+            return whole(self.ns["finish"] if x.rule in ("D6", "D8", "D11") else self.inside(x))
         if any(each.rule == "D7" for each in x.dependencies):
             return whole(self.ns["node_gap"])
         return whole(self.ns["copy_gap" if x.kind in ("copy", "set") else "kernel_gap"])

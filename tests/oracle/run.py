@@ -31,7 +31,7 @@ import what_if
 
 BATCH = 100  # programs in a process and a trace
 MAX_SHOWN = 12
-RULES = ("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "overlapping",
+RULES = ("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "D11", "overlapping",
          "woken by host functions")
 
 

@@ -43,6 +43,7 @@ enum {
 /* simgpu's (hooks.h): the clock of the calling thread, and a wait that costs nothing else. */
 uint64_t simgpu_clock_ns(void);
 void simgpu_wait_until_ns(uint64_t when);
+void simgpu_hold(CUstream stream);
 
 static const char oracle_ptx[] =
     ".version 6.0\n"
@@ -262,6 +263,12 @@ static void await_event(void)
     CUevent *event = next_event();
 
     DO(cuStreamWaitEvent(next_stream(), *event, 0));
+}
+
+/* Order that no record tells. */
+static void hold(void)
+{
+    simgpu_hold(next_stream());
 }
 
 static void sync_event(void)
@@ -510,6 +517,7 @@ static const struct op_row {
     {"setnow", set_bytes_now},
     {"record", record},
     {"wait", await_event},
+    {"hold", hold},
     {"eventsync", sync_event},
     {"streamsync", sync_stream},
     {"streamsyncwait", sync_stream_waiting},

@@ -73,7 +73,7 @@ class Walk:
                                                       following and following.begin))
         if not x or end <= self.begin:
             return None
-        if x.rule in ("D6", "D8"):
+        if x.rule in ("D6", "D8", "D11"):
             moment = min(x.awaited.end, end)
             self.steps.append(x)
             self.spend("return_ns", moment, self.recorded(costs.within(x), moment, end, x.end))

@@ -61,7 +61,7 @@ class Generator(generate.Generator):
 
     LEFT_OUT = ("eventquery", "streamquery", "poll", "free", "alloc", "hostalloc", "hostfree",
                 "module", "makestream", "dropstream", "dropevent", "makeevent", "capture", "build",
-                "post", "await", "join", "handshake")
+                "post", "await", "join", "handshake", "hold")
 
     def __init__(self, seed, overlaps):
         super().__init__(seed)

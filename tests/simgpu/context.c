@@ -95,6 +95,16 @@ bool simgpu_stream_id(CUcontext context, CUstream stream, bool per_thread, uint3
     return known;
 }
 
+void simgpu_hold(CUstream stream)
+{
+    CUcontext context = sg_context();
+
+    pthread_mutex_lock(&sg_lock);
+    if (context)
+        sg_stream(context, stream)->ready = sg_contextReady(context);
+    pthread_mutex_unlock(&sg_lock);
+}
+
 static CUcontext context_new(struct sg_device *device, unsigned flags, bool primary)
 {
     CUcontext context = calloc(1, sizeof(*context));

@@ -199,6 +199,9 @@ SIMGPU_EXPORT uint64_t simgpu_horizon_ns(void);
 SIMGPU_EXPORT void simgpu_wait_until_ns(uint64_t when);
 /* Waits until all contexts have done their work. Meanwhile no other thread gets into the driver. */
 SIMGPU_EXPORT void simgpu_wait_for_work(void);
+/* What comes next in this stream of the current context begins after all work of the context, as if
+ * memory ordered it: nothing tells of it. */
+SIMGPU_EXPORT void simgpu_hold(CUstream stream);
 
 /* Identities for the cuptiGet*Id functions; false when the handle names nothing. */
 SIMGPU_EXPORT bool simgpu_context_ids(CUcontext context, uint32_t *id, uint32_t *device);

@@ -203,6 +203,7 @@ enum mp_status lake_put_edges(struct lake *lake)
         [DEPS_IN_EFFECT] = "in_effect",
         [DEPS_WOKEN] = "woken",
         [DEPS_PEER] = "peer",
+        [DEPS_BY_TIME] = "by_time",
     };
     const struct export_analyses *analyses = export_rows_analyses(lake->process->rows);
     const struct deps *deps = &analyses->deps;

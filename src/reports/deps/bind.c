@@ -84,6 +84,8 @@ static enum deps_reason reason_of_work(const struct deps *deps,
     if (launched && activity->overlapped == DEPS_NONE &&
         deps_launch_arrival(deps, activity) >= deps_arrival(deps, activity, awaited))
         return DEPS_LAUNCH;
+    if (awaited == activity->other_lane && activity->reason == DEPS_BY_TIME)
+        return DEPS_BY_TIME;
     if (activity->flags & DEPS_NOT_ROOT)
         return DEPS_GRAPH_EDGE;
     return awaited == activity->own_lane || activity->overlapped != DEPS_NONE
@@ -171,6 +173,7 @@ uint32_t deps_bound_to(const struct deps *deps, uint32_t index)
     case DEPS_SYNCHRONISATION:
     case DEPS_IN_EFFECT:
     case DEPS_PEER:
+    case DEPS_BY_TIME:
         return index < deps->host_count ? activity->awaited : activity->other_lane;
     case DEPS_WOKEN:
         return woken_by(deps, activity);
@@ -187,7 +190,8 @@ static uint64_t waiting_of_work(const struct deps *deps, const struct deps_activ
     uint64_t anyway = 0;
 
     if (activity->bound != DEPS_EVENT && activity->bound != DEPS_DEFAULT_STREAM &&
-        activity->bound != DEPS_GRAPH_EDGE && activity->bound != DEPS_PEER)
+        activity->bound != DEPS_GRAPH_EDGE && activity->bound != DEPS_PEER &&
+        activity->bound != DEPS_BY_TIME)
         return 0;
     uint32_t awaited = deps_last_awaited(deps, activity);
     if (deps->activities[awaited].lane == activity->lane)

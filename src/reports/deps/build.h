@@ -109,6 +109,10 @@ void deps_group_threads(struct deps *deps);
 void deps_lay_stretches(struct deps *deps);
 enum mp_status deps_measure(struct deps *deps);
 void deps_bind_calls(struct deps *deps);
+
+/* Gives activities that nothing known explains what they seem to have waited for, *found of them.
+ * They are to be bound again then. */
+enum mp_status deps_order_by_time(struct deps *deps, uint32_t *found);
 void deps_bind_work(struct deps *deps);
 
 void deps_builder_free(struct deps_builder *builder);

@@ -68,12 +68,23 @@ static enum mp_status reach_row(struct deps_builder *builder, uint64_t row, uint
         return MP_OK;
     const struct definition_stream *found =
         dense_at(&builder->deps->profile->definitions.streams, row);
-    if (found && found->defined) {
+    if (found && found->defined)
         MP_TRY(reach_stream(builder, found->device, found->context, found->stream, lane));
-        builder->deps->lanes[*lane].device = found->device; /* `sync` does not know it */
-    } else /* its definition was lost: a stream of its own, of no context */
+    else /* its definition was lost: a stream of its own, of no context */
         MP_TRY(reach_stream(builder, 0, UINT32_MAX, row, lane));
     return mp_map_put(&builder->stream_rows, row, *lane);
+}
+
+/* The same of a row of work on the device; `sync` and host functions do not know which it is. */
+static enum mp_status reach_work(struct deps_builder *builder, uint64_t row, uint32_t *lane)
+{
+    const struct definition_stream *found =
+        dense_at(&builder->deps->profile->definitions.streams, row);
+
+    MP_TRY(reach_row(builder, row, lane));
+    if (found && found->defined)
+        builder->deps->lanes[*lane].device = found->device;
+    return MP_OK;
 }
 
 /* ---- Rows ---- */
@@ -85,7 +96,7 @@ static enum mp_status count_work(struct deps_builder *builder, const uint64_t *s
 
     for (uint32_t row = 0; row < rows; row++) {
         if (!row || streams[row] != streams[row - 1])
-            MP_TRY(reach_row(builder, streams[row], &lane));
+            MP_TRY(reach_work(builder, streams[row], &lane));
         builder->deps->lanes[lane].count++;
     }
     return MP_OK;

@@ -24,6 +24,7 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
                                  struct mp_error *error)
 {
     struct deps *deps = builder->deps;
+    uint32_t by_time;
 
     MP_TRY(deps_count(builder, trace, error));
     MP_TRY(deps_read(builder, trace, error));
@@ -35,7 +36,9 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
     deps_group_threads(deps);
     deps_find_watchers(deps);
     deps_lay_stretches(deps);
-    return deps_bind(deps);
+    MP_TRY(deps_bind(deps));
+    MP_TRY(deps_order_by_time(deps, &by_time));
+    return by_time ? deps_bind(deps) : MP_OK;
 }
 
 enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
@@ -124,6 +127,7 @@ void deps_result_clear(struct deps_result *result)
     memset(result->parts, 0, sizeof result->parts);
     memset(result->host, 0, result->thread_count * sizeof *result->host);
     result->recording_inside = 0;
+    result->by_time = 0;
     result->window = 0;
 }
 

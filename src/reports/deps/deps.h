@@ -56,6 +56,7 @@ enum deps_reason {
     DEPS_IN_EFFECT,
     DEPS_WOKEN,
     DEPS_PEER,
+    DEPS_BY_TIME,
     DEPS_REASONS
 };
 
@@ -393,6 +394,7 @@ struct deps_result {
     uint64_t (*host)[DEPS_HOST_PARTS]; /* of them, by group of threads; owned */
     uint32_t thread_count;
     uint64_t recording_inside; /* ns, of DEPS_RECORDING: in the recorded time of device work */
+    uint64_t by_time;          /* ns: of device work that the path reached by DEPS_BY_TIME */
     uint64_t window;           /* ns: the sum of all critical times and parts */
 };
 

@@ -98,7 +98,8 @@ static inline bool deps_is_call(const struct deps_activity *activity)
 /* Whether a call waited for device work, so that the path goes on there. */
 static inline bool deps_call_waits(const struct deps_activity *call)
 {
-    return call->bound == DEPS_SYNCHRONISATION || call->bound == DEPS_IN_EFFECT;
+    return call->bound == DEPS_SYNCHRONISATION || call->bound == DEPS_IN_EFFECT ||
+           call->bound == DEPS_BY_TIME;
 }
 
 /* What a wait has. */

@@ -28,6 +28,7 @@ struct walk {
     uint32_t lane;            /* that thread, */
     uint32_t below;           /* and a piece of it that begins at that moment or later; DEPS_NONE */
     uint64_t idle_steps;      /* that did not move the moment */
+    bool by_time;             /* it came to `at` by DEPS_BY_TIME */
 };
 
 static void note_step(struct walk *walk, uint64_t begin, uint32_t activity, enum deps_part part)
@@ -104,6 +105,9 @@ static void give_activity(struct walk *walk, uint32_t index, uint64_t from)
     const struct deps_activity *activity = &walk->deps->activities[index];
     uint64_t time = go_back(walk, from, index, DEPS_NO_PART);
 
+    if (walk->by_time)
+        walk->result->by_time += time;
+    walk->by_time = false;
     if (walk->result->rows)
         walk->result->rows[activity->name].critical += time;
     if (walk->critical)
@@ -180,6 +184,7 @@ static void step_on_thread(struct walk *walk)
         give_recording(walk, deps->activities[call->awaited].end, call->end, costs, piece);
         give_part(walk, DEPS_RETURN, deps->activities[call->awaited].end);
         walk->at = call->awaited;
+        walk->by_time = call->bound == DEPS_BY_TIME;
     } else {
         give_recording(walk, call->begin, call->end, costs, piece);
         give_activity(walk, piece, call->begin);
@@ -215,6 +220,7 @@ static void step_on_device(struct walk *walk)
         give_recording_of_work(walk, deps->activities[to].end, costs->within);
         give_part(walk, part_of((enum deps_reason)activity->bound), deps->activities[to].end);
         walk->at = to;
+        walk->by_time = activity->bound == DEPS_BY_TIME;
     }
 }
 
@@ -458,6 +464,7 @@ static void iterations_add_up(struct deps_result *total, const struct deps_resul
             total->host[thread][part] += one->host[thread][part];
     }
     total->recording_inside += one->recording_inside;
+    total->by_time += one->by_time;
     total->window += one->window;
 }
 

@@ -122,6 +122,17 @@ static void note_host(const struct report_out *out, const struct deps_report *re
                      : "miniprof run --stacks=both records its functions");
 }
 
+static void note_by_time(const struct report_out *out, const struct deps_report *report)
+{
+    const struct deps_result *result = report->result;
+
+    if (result->by_time)
+        print_note(out, report->trace,
+                   "%.1f%% of the path is work that the path reached by time: no record says that "
+                   "something waited for it.",
+                   deps_percent((double)result->by_time, (double)result->window));
+}
+
 /* Elsewhere times of kernels are as recorded. */
 static void note_recording(const struct report_out *out, const struct deps_report *report)
 {
@@ -146,6 +157,7 @@ static void print_notes(const struct report_out *out, const struct deps_report *
     note_counts(out, report);
     note_watchers(out, report);
     note_host(out, report);
+    note_by_time(out, report);
     note_recording(out, report);
     print_note(out, report->trace,
                "Not modelled: contention on the GPU, polling on host memory%s; "
@@ -224,8 +236,9 @@ static enum mp_status json_sections(struct json_writer *json, const struct deps_
 static void json_nothing(struct json_writer *json)
 {
     JSON_FACTS(json, json_fact_null("window_ns"), json_fact_null("windows"), json_fact_null("rows"),
-               json_fact_null("parts"), json_fact_null("latencies"), json_fact_null("activities"),
-               json_fact_null("iterations"), json_fact_null("what_if"), json_fact_null("top"));
+               json_fact_null("parts"), json_fact_null("by_time_ns"), json_fact_null("latencies"),
+               json_fact_null("activities"), json_fact_null("iterations"),
+               json_fact_null("what_if"), json_fact_null("top"));
     json_close_document(json);
 }
 
@@ -245,7 +258,8 @@ static enum mp_status print_json(FILE *out, const struct deps_report *report)
         return MP_OK;
     }
     JSON_FACTS(&json, FACT_IF("thread", report->thread, report->thread),
-               FACT("window_ns", report->result->window));
+               FACT("window_ns", report->result->window),
+               FACT("by_time_ns", report->result->by_time));
     if (report->job)
         json_job_ranks(&json, report->job);
     json_windows(&json, report);

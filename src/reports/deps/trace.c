@@ -54,6 +54,7 @@ static const char *const reason_names[DEPS_REASONS] = {
     [DEPS_IN_EFFECT] = "D8 in effect",
     [DEPS_WOKEN] = "D9 woken",
     [DEPS_PEER] = "D10 peer",
+    [DEPS_BY_TIME] = "D11 by time",
 };
 
 /* ---- Which activities, in which order ---- */

@@ -1,0 +1,109 @@
+/* Order that no record tells, by time (D11): a safety net for what CUDA orders and the model does
+ * not know, such as kernels that wait for room on the device, or for memory that another writes.
+ *
+ *     thread     |launch K|  |---------------synchronise-------------|
+ *     stream 1                                   |======K======|
+ *     stream 2     |=============W==============|
+ *                 <-- longer than any latency -->
+ *
+ * K begins long after all that it is known to wait for, and right after W has ended on its device.
+ * So K is taken to have waited for W. A call that synchronises, but with nothing that is known, is
+ * taken to have waited for what ended last before it returned. W has ended before, so no circle
+ * comes of it.
+ */
+#include "base/data/algorithms.h"
+#include "reports/deps/build.h"
+#include "reports/deps/lookup.h"
+
+#include "base/poison.h"
+
+/* More than any latency on an idle device: the launch of a graph of 800 nodes takes 35 us on an
+ * H100 (docs/dependency-analysis.md, D11). */
+#define UNEXPLAINED_NS 50000u
+
+/* How long after the end of W its successor begins, or the call returns: 2 us where memory orders
+ * them, 25 us from one pass of a WHILE node to the next. */
+#define SOON_NS 30000u
+
+/* When the last of what it is known to wait for arrived, by the shortest latency; its begin if
+ * nothing is known: then it is not waiting. */
+static uint64_t arrived(const struct deps *deps, const struct deps_activity *work)
+{
+    uint32_t awaited = deps_last_awaited(deps, work);
+    uint64_t launch = deps_has_launch(work) ? deps_launch_arrival(deps, work) : 0;
+    uint64_t other = awaited == DEPS_NONE ? 0 : deps_arrival(deps, work, awaited);
+    uint64_t last = launch > other ? launch : other;
+
+    return last ? last : work->begin;
+}
+
+/* The last activity of the lane that began before `time`, and what it is if it ended by then. */
+static uint32_t ended_in_lane(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
+{
+    uint32_t at = deps_first_from(deps, lane, time);
+
+    return at > lane->first && deps->activities[at - 1].end <= time ? at - 1 : DEPS_NONE;
+}
+
+/* What ended last in (`from`, `time`] in the lanes of a device, all devices for NULL; DEPS_NONE. */
+static uint32_t ended_last(const struct deps *deps, const struct deps_lane *device, uint64_t from,
+                           uint64_t time)
+{
+    uint32_t last = DEPS_NONE;
+
+    for (uint32_t i = deps->thread_count; i < deps->lane_count; i++) {
+        const struct deps_lane *lane = &deps->lanes[i];
+
+        if (device && lane->device != device->device)
+            continue;
+        uint32_t at = ended_in_lane(deps, lane, time);
+        if (at != DEPS_NONE && deps->activities[at].end > from &&
+            (last == DEPS_NONE || deps_ends_later(deps, at, last)))
+            last = at;
+    }
+    return last;
+}
+
+static enum mp_status order_work(struct deps *deps, struct deps_activity *work, uint32_t *found)
+{
+    uint64_t known = arrived(deps, work);
+
+    if (work->kind == DEPS_HOST_FUNCTION || work->overlapped != DEPS_NONE ||
+        work->begin - known < UNEXPLAINED_NS)
+        return MP_OK;
+    uint64_t from = work->begin - SOON_NS;
+    uint32_t last = ended_last(deps, &deps->lanes[work->lane], from, work->begin);
+    if (last == DEPS_NONE)
+        return MP_OK;
+    work->other_lane = last;
+    work->reason = DEPS_BY_TIME;
+    ++*found;
+    return deps->fronts ? deps_join(deps, &work->front, last) : MP_OK;
+}
+
+static enum mp_status order_call(struct deps *deps, struct deps_activity *call, uint32_t *found)
+{
+    if (!(call->flags & DEPS_SYNCHRONISES) || (call->flags & DEPS_CONTINUES) ||
+        deps_call_waits(call) || call->end - call->begin < UNEXPLAINED_NS)
+        return MP_OK;
+    uint64_t from = mp_max(call->begin, call->end - SOON_NS);
+    uint32_t last = ended_last(deps, NULL, from, call->end);
+    if (last == DEPS_NONE)
+        return MP_OK;
+    call->awaited = last;
+    call->reason = DEPS_BY_TIME;
+    ++*found;
+    return deps->fronts ? deps_join(deps, &call->front, last) : MP_OK;
+}
+
+enum mp_status deps_order_by_time(struct deps *deps, uint32_t *found)
+{
+    *found = 0;
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        if (deps->activities[i].kind == DEPS_CALL)
+            MP_TRY(order_call(deps, &deps->activities[i], found));
+    }
+    for (uint32_t i = deps->host_count; i < deps->count; i++)
+        MP_TRY(order_work(deps, &deps->activities[i], found));
+    return MP_OK;
+}
