@@ -31,8 +31,6 @@ critical_path_percent,critical_ns,waiting_ns,name
 0.280374,3000,0,"[CUDA memcpy HtoD]"
 0.186916,2000,0,"cuMemcpyHtoDAsync"
 0.046729,500,0,"[CUDA memcpy PtoP]"
-0.000000,0,0,"<dependency latency>"
-0.000000,0,0,"<return from wait>"
 OUT
 run deps --range 1 --csv --parts --table latencies plain.mpt
 code 0

@@ -6,12 +6,14 @@ above it.
 """
 import csv
 import functools
+import itertools
 import os
 import sys
 import tempfile
 
 import formats
 import laws
+import totals
 import transform
 
 # nvprof's option, and the command that has the same rows.
@@ -75,13 +77,29 @@ def without_parameters(rows, column):
     return rows
 
 
+def with_other(rows):
+    """The rows of a path with nvprof's <Other> instead of the parts that belong to no activity."""
+    found = []
+    for _, of_trace in itertools.groupby(rows, key=lambda row: row["process"]):
+        of_trace = list(of_trace)
+        parts = [row for row in of_trace if totals.is_part(row["name"])]
+        other = {**of_trace[0], "name": "<Other>", "waiting_ns": "0",
+                 "critical_ns": str(sum(int(row["critical_ns"]) for row in parts)),
+                 "critical_path_percent": str(sum(float(row["critical_path_percent"])
+                                                  for row in parts))}
+        found += sorted([row for row in of_trace if row not in parts] + [other],
+                        key=lambda row: (-int(row["critical_ns"]), -int(row["waiting_ns"]),
+                                         row["name"]))
+    return found
+
+
 def main():
     verdicts = laws.Verdicts()
     for options, report in SPELLINGS:
         traces = (one for trace in traces_of(report) for one in ("-i", trace))
         text = laws.run("nvprof", "--log-file", "%1", *traces, *options.split())
-        rows = without_parameters(formats.with_joined(laws.sheet(*report, *traces_of(report))),
-                                  "name")
+        rows = formats.with_joined(laws.sheet(*report, *traces_of(report)))
+        rows = without_parameters(with_other(rows) if report == ("deps",) else rows, "name")
         best = [f"no table with {len(rows)} rows"]
         for titles, cells in ([table_of(text)] if "--csv" in options else
                               formats.tables_of([text])):

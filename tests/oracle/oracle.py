@@ -229,11 +229,11 @@ class Oracle:
         lanes = collections.defaultdict(list)
         for a in sorted(self.activities, key=lambda a: (a.begin, rank(a))):
             lanes[a.launch.stream.device, a.lane].append(a)
-        late = [(call, None, max(call.begin, call.end - SOON), call.end)
+        late = [(call, (), max(call.begin, call.end - SOON), call.end)
                 for call in self.truth.calls if self.is_long(call)]
-        late += [(a, a.launch.stream.device, a.begin - SOON, a.begin)
+        late += [(a, (a.launch.stream.device, a.lane), a.begin - SOON, a.begin)
                  for a in self.activities if self.is_late(a)]
-        found = [(x, latest(ended(lanes, device, begin, end))) for x, device, begin, end in late]
+        found = [(x, latest(ended(lanes, at, begin, end))) for x, at, begin, end in late]
         for x, awaited in found:
             if not awaited:
                 continue
@@ -388,10 +388,11 @@ class Oracle:
         return dependency.moment - dependency.awaited.end
 
 
-def ended(lanes, device, begin, end):
-    """The last activity before `end` of each lane of a device, all devices for None, if it ended
-    after `begin` and by `end`."""
-    for (of, _), lane in lanes.items():
-        before = [a for a in lane if a.begin < end] if device in (None, of) else []
+def ended(lanes, at, begin, end):
+    """The last activity before `end` of each other lane of the device that `at` is on, of all lanes
+    if it is nowhere, if it ended after `begin` and by `end`."""
+    for place, lane in lanes.items():
+        others = not at or place != at and place[0] == at[0]
+        before = [a for a in lane if a.begin < end] if others else []
         if before and begin < before[-1].end <= end:
             yield before[-1]

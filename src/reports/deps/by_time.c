@@ -6,7 +6,8 @@
  *     stream 2     |=============W==============|
  *                 <-- longer than any latency -->
  *
- * K begins long after all that it is known to wait for, and right after W has ended on its device.
+ * K begins long after all that it is known to wait for, and right after W has ended in another
+ * stream of its device. (In its own stream, branches of a graph do not wait for each other.)
  * So K is taken to have waited for W. A call that synchronises, but with nothing that is known, is
  * taken to have waited for what ended last before it returned. W has ended before, so no circle
  * comes of it.
@@ -45,16 +46,16 @@ static uint32_t ended_in_lane(const struct deps *deps, const struct deps_lane *l
     return at > lane->first && deps->activities[at - 1].end <= time ? at - 1 : DEPS_NONE;
 }
 
-/* What ended last in (`from`, `time`] in the lanes of a device, all devices for NULL; DEPS_NONE. */
-static uint32_t ended_last(const struct deps *deps, const struct deps_lane *device, uint64_t from,
-                           uint64_t time)
+/* What ended last in (`from`, `time`] in the lanes of the device of lane `but`, and not in that
+ * one; in all lanes if that is DEPS_NONE. DEPS_NONE: nothing. */
+static uint32_t ended_last(const struct deps *deps, uint32_t but, uint64_t from, uint64_t time)
 {
     uint32_t last = DEPS_NONE;
 
     for (uint32_t i = deps->thread_count; i < deps->lane_count; i++) {
         const struct deps_lane *lane = &deps->lanes[i];
 
-        if (device && lane->device != device->device)
+        if (but != DEPS_NONE && (i == but || lane->device != deps->lanes[but].device))
             continue;
         uint32_t at = ended_in_lane(deps, lane, time);
         if (at != DEPS_NONE && deps->activities[at].end > from &&
@@ -72,7 +73,7 @@ static enum mp_status order_work(struct deps *deps, struct deps_activity *work, 
         work->begin - known < UNEXPLAINED_NS)
         return MP_OK;
     uint64_t from = work->begin - SOON_NS;
-    uint32_t last = ended_last(deps, &deps->lanes[work->lane], from, work->begin);
+    uint32_t last = ended_last(deps, work->lane, from, work->begin);
     if (last == DEPS_NONE)
         return MP_OK;
     work->other_lane = last;
@@ -87,7 +88,7 @@ static enum mp_status order_call(struct deps *deps, struct deps_activity *call, 
         deps_call_waits(call) || call->end - call->begin < UNEXPLAINED_NS)
         return MP_OK;
     uint64_t from = mp_max(call->begin, call->end - SOON_NS);
-    uint32_t last = ended_last(deps, NULL, from, call->end);
+    uint32_t last = ended_last(deps, DEPS_NONE, from, call->end);
     if (last == DEPS_NONE)
         return MP_OK;
     call->awaited = last;

@@ -115,7 +115,8 @@ static void note_host(const struct report_out *out, const struct deps_report *re
         host += report->result->parts[part];
     double percent = deps_percent((double)host, (double)report->result->window);
     bool known = has_stacks(report->deps);
-    if (percent < MUCH_HOST_PERCENT || (known && (report->parts || report->job)))
+    if (percent < MUCH_HOST_PERCENT || (known && (report->parts || report->job)) ||
+        report->critical || report->what_if)
         return;
     print_note(out, report->trace, "%.0f%% of the path is host code: %s.", percent,
                known ? "--parts has its lines"
