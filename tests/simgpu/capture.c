@@ -74,6 +74,7 @@ static bool is_capturing(const struct CUstream_st *stream)
 CUresult sg_captureForbid(CUcontext context, CUstream stream)
 {
     bool all = context || stream == stream->context->null_stream;
+    CUcontext of = context ? context : stream->context;
     CUresult result = CUDA_SUCCESS;
 
     if (stream && stream->capture) {
@@ -82,8 +83,10 @@ CUresult sg_captureForbid(CUcontext context, CUstream stream)
     }
     if (!all)
         return CUDA_SUCCESS;
-    for (CUstream s = context ? context->streams : stream->context->streams; s; s = s->next) {
-        if (!is_capturing(s) || (!context && (s->flags & CU_STREAM_NON_BLOCKING)))
+    for (CUstream s = sg_nextStream(of, NULL); s; s = sg_nextStream(of, s)) {
+        bool apart = s->context != of || (s->flags & CU_STREAM_NON_BLOCKING);
+
+        if (!is_capturing(s) || (!context && apart))
             continue;
         s->capture->invalid = true;
         result =
@@ -155,11 +158,12 @@ static void mark_ancestors(CUgraphNode node, bool *marked)
 static bool is_joined(const struct sg_capture *capture)
 {
     bool *marked = calloc(capture->graph->nodes.count + 1, sizeof(*marked));
+    CUcontext root = sg_contextRoot(capture->origin->context);
     bool joined = marked != NULL;
 
     for (size_t i = 0; joined && i < capture->origin->tail.count; i++)
         mark_ancestors(capture->origin->tail.items[i], marked);
-    for (CUstream s = capture->origin->context->streams; joined && s; s = s->next)
+    for (CUstream s = sg_nextStream(root, NULL); joined && s; s = sg_nextStream(root, s))
         for (size_t i = 0; s->capture == capture && i < s->tail.count; i++)
             joined = joined && marked[s->tail.items[i]->index];
     free(marked);
@@ -169,8 +173,9 @@ static bool is_joined(const struct sg_capture *capture)
 static void capture_end(struct sg_capture *capture)
 {
     struct sg_capture **link = &captures;
+    CUcontext root = sg_contextRoot(capture->origin->context);
 
-    for (CUstream s = capture->origin->context->streams; s; s = s->next)
+    for (CUstream s = sg_nextStream(root, NULL); s; s = sg_nextStream(root, s))
         if (s->capture == capture)
             s->capture = NULL;
     while (*link != capture)

@@ -2,7 +2,8 @@
  * context.c: contexts, the per-thread stack of current ones, primary contexts.
  *
  * Each context has CUPTI-like ids: contexts count from 1 in the process, the default stream of
- * every context has id 7 and created streams count from 13, as on Linux with CUPTI 12 and 13.
+ * every context has id 7 and created streams count from 13, as on Linux with CUPTI 12 and 13. The
+ * streams of a green context, its default stream too, count with those of its parent.
  */
 #include "simgpu.h"
 
@@ -48,6 +49,8 @@ static void context_emit(CUcontext context)
                                        .stream = context->null_stream->id};
 
     activity.start = activity.end = sg_now();
+    activity.context_info.parent = context->parent ? context->parent->id : 0;
+    activity.context_info.multiprocessors = (uint16_t)context->multiprocessors;
     sg_emit(&activity);
 }
 
@@ -105,19 +108,13 @@ void simgpu_hold(CUstream stream)
     pthread_mutex_unlock(&sg_lock);
 }
 
-static CUcontext context_new(struct sg_device *device, unsigned flags, bool primary)
+/* Gives it its id and its default stream. NULL: no memory, and it is freed. */
+static CUcontext context_add(CUcontext context, uint32_t null_stream_id)
 {
-    CUcontext context = calloc(1, sizeof(*context));
     CUcontext *last = &contexts;
 
-    if (!context)
-        return NULL;
     context->id = ++last_context_id;
-    context->device = device;
-    context->flags = flags;
-    context->primary = primary;
-    context->next_stream_id = FIRST_STREAM_ID;
-    context->null_stream = sg_streamNew(context, 0, 0, NULL_STREAM_ID);
+    context->null_stream = sg_streamNew(context, 0, 0, null_stream_id);
     if (!context->null_stream) {
         free(context);
         return NULL;
@@ -130,13 +127,62 @@ static CUcontext context_new(struct sg_device *device, unsigned flags, bool prim
     return context;
 }
 
+static CUcontext context_new(struct sg_device *device, unsigned flags, bool primary)
+{
+    CUcontext context = calloc(1, sizeof(*context));
+
+    if (!context)
+        return NULL;
+    context->device = device;
+    context->flags = flags;
+    context->primary = primary;
+    context->multiprocessors = SG_MULTIPROCESSORS;
+    context->next_stream_id = FIRST_STREAM_ID;
+    return context_add(context, NULL_STREAM_ID);
+}
+
+CUcontext sg_contextNewGreen(CUcontext parent, unsigned multiprocessors)
+{
+    CUcontext context = calloc(1, sizeof(*context));
+
+    if (!context)
+        return NULL;
+    context->device = parent->device;
+    context->parent = parent;
+    context->multiprocessors = multiprocessors;
+    return context_add(context, parent->next_stream_id++);
+}
+
+CUstream sg_nextStream(CUcontext context, CUstream after)
+{
+    if (after && after->next)
+        return after->next;
+    for (CUcontext c = after ? after->context->next : contexts; c; c = c->next)
+        if ((c == context || c->parent == context) && c->streams)
+            return c->streams;
+    return NULL;
+}
+
+bool sg_isGreen(CUcontext context)
+{
+    return context && is_context(context) && context->parent;
+}
+
 static void stack_forget(CUcontext context)
 {
     while (stack.depth && stack.items[stack.depth - 1] == context)
         stack.depth--;
 }
 
-static void context_free(CUcontext context)
+static CUcontext first_green(CUcontext parent)
+{
+    for (CUcontext c = contexts; c; c = c->next)
+        if (c->parent == parent)
+            return c;
+    return NULL;
+}
+
+static void context_end(CUcontext context)
 {
     CUcontext *link = &contexts;
 
@@ -150,6 +196,13 @@ static void context_free(CUcontext context)
         sg_streamFree(context->streams);
     stack_forget(context);
     free(context);
+}
+
+void sg_contextFree(CUcontext context)
+{
+    for (CUcontext green; (green = first_green(context));)
+        context_end(green);
+    context_end(context);
 }
 
 static CUresult stack_push(CUcontext context)
@@ -196,7 +249,7 @@ SG_FUNCTION(cuCtxDestroy_v2, (CUcontext ctx), ctx)
 {
     if (!ctx || !is_context(ctx) || ctx->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
-    context_free(ctx);
+    sg_contextFree(ctx);
     return CUDA_SUCCESS;
 }
 
@@ -303,6 +356,14 @@ SG_FUNCTION(cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned int Flags), 
     return is_context(peerContext) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+CUcontext sg_primaryRetain(struct sg_device *device)
+{
+    if (!device->primary)
+        device->primary = context_new(device, device->primary_flags, true);
+    device->primary_refs += device->primary != NULL;
+    return device->primary;
+}
+
 SG_FUNCTION(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), pctx, dev)
 {
     struct sg_device *device = sg_device(dev);
@@ -311,13 +372,8 @@ SG_FUNCTION(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), pctx, de
         return CUDA_ERROR_INVALID_VALUE;
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
-    if (!device->primary)
-        device->primary = context_new(device, device->primary_flags, true);
-    if (!device->primary)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    device->primary_refs++;
-    *pctx = device->primary;
-    return CUDA_SUCCESS;
+    *pctx = sg_primaryRetain(device);
+    return *pctx ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static void primary_destroy(struct sg_device *device)
@@ -327,7 +383,13 @@ static void primary_destroy(struct sg_device *device)
     device->primary = NULL;
     device->primary_refs = 0;
     if (context)
-        context_free(context);
+        sg_contextFree(context);
+}
+
+void sg_primaryRelease(struct sg_device *device)
+{
+    if (device->primary_refs && --device->primary_refs == 0)
+        primary_destroy(device);
 }
 
 SG_FUNCTION(cuDevicePrimaryCtxRelease_v2, (CUdevice dev), dev)
@@ -338,8 +400,7 @@ SG_FUNCTION(cuDevicePrimaryCtxRelease_v2, (CUdevice dev), dev)
         return CUDA_ERROR_INVALID_DEVICE;
     if (!device->primary_refs)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (--device->primary_refs == 0)
-        primary_destroy(device);
+    sg_primaryRelease(device);
     return CUDA_SUCCESS;
 }
 

@@ -261,7 +261,10 @@ static void encode_context(uint8_t *record, const struct simgpu_activity *a)
     put32(record, 8, a->device);
     put16(record, 12, CUPTI_ACTIVITY_COMPUTE_API_CUDA);
     put16(record, 14, (uint16_t)a->stream);
-    put16(record, 22, 128); /* multiprocessors */
+    put32(record, 16, a->context_info.parent);
+    record[20] = a->context_info.parent != 0;
+    if (ct_version() >= 23)
+        put16(record, 22, a->context_info.multiprocessors);
     put32(record, 24, CUPTI_CONTEXT_CIG_MODE_NONE);
     put32(record, 32, a->process); /* from 13.1 on */
 }

@@ -39,7 +39,7 @@ static CUresult event_record(CUevent event, CUstream handle, unsigned flags)
 
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (event->context != stream->context)
+    if (sg_contextRoot(event->context) != sg_contextRoot(stream->context))
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture && !(flags & CU_EVENT_RECORD_EXTERNAL))
         return sg_captureRecord(stream, event);

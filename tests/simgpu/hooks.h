@@ -133,6 +133,11 @@ struct simgpu_stream_record {
     uint32_t flag; /* CUpti_ActivityStreamFlag */
 };
 
+struct simgpu_context_record {
+    uint32_t parent; /* of a green context; 0: it is none */
+    uint16_t multiprocessors;
+};
+
 struct simgpu_device_record {
     const char *name;
     uint8_t uuid[16];
@@ -161,6 +166,7 @@ struct simgpu_activity {
         struct simgpu_unified unified;
         struct simgpu_overhead overhead;
         struct simgpu_stream_record stream_info;
+        struct simgpu_context_record context_info;
         struct simgpu_device_record device_info;
     };
 };

@@ -67,7 +67,7 @@ uint64_t sg_contextReady(CUcontext context)
 {
     uint64_t ready = 0;
 
-    for (CUstream s = context->streams; s; s = s->next)
+    for (CUstream s = sg_nextStream(context, NULL); s; s = sg_nextStream(context, s))
         if (s->ready > ready)
             ready = s->ready;
     return ready;

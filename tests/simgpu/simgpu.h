@@ -190,14 +190,33 @@ struct CUctx_st {
     struct sg_device *device;
     unsigned flags;
     bool primary;
-    uint32_t next_stream_id;
+    CUcontext parent;         /* of a green context; NULL: it is none */
+    unsigned multiprocessors; /* of a green context */
+    uint32_t next_stream_id;  /* green contexts count with their parent */
     CUstream null_stream;
     CUstream streams; /* all of them, null_stream included */
     CUcontext next;
 };
 
+#define SG_MULTIPROCESSORS 128 /* of a device */
+
 CUcontext sg_context(void); /* the current one, or NULL */
 CUcontext sg_contextList(void);
+/* The primary context, one user more or less; it is made, or freed with its green contexts. */
+CUcontext sg_primaryRetain(struct sg_device *device);
+void sg_primaryRelease(struct sg_device *device);
+/* A green context of this parent. NULL: no memory. */
+CUcontext sg_contextNewGreen(CUcontext parent, unsigned multiprocessors);
+void sg_contextFree(CUcontext context);
+/* The stream after this one of a context and its green contexts; of NULL the first, NULL: none. */
+CUstream sg_nextStream(CUcontext context, CUstream after);
+/* Whether it is a green context that exists. */
+bool sg_isGreen(CUcontext context);
+/* Itself, or the parent of a green context. */
+static inline CUcontext sg_contextRoot(CUcontext context)
+{
+    return context->parent ? context->parent : context;
+}
 
 /* ---- stream.c, event.c ---- */
 
@@ -249,6 +268,8 @@ struct CUevent_st {
 
 CUstream sg_streamNew(CUcontext context, unsigned flags, int priority, uint32_t id);
 void sg_streamFree(CUstream stream);
+/* As the program makes one: with its record and callback. NULL: no memory. */
+CUstream sg_streamMake(CUcontext context, unsigned flags, int priority);
 /* A handle as given by the application (NULL, legacy, per-thread) to the stream itself. */
 CUstream sg_stream(CUcontext context, CUstream handle);
 void sg_emitSync(uint32_t type, CUstream stream, CUevent event, uint64_t start, bool not_ready);
@@ -256,7 +277,7 @@ void sg_emitSync(uint32_t type, CUstream stream, CUevent event, uint64_t start, 
 /* ---- schedule.c ---- */
 
 uint64_t sg_streamReady(CUstream stream);    /* stream order and the legacy default stream rules */
-uint64_t sg_contextReady(CUcontext context); /* all streams */
+uint64_t sg_contextReady(CUcontext context); /* all streams, with those of its green contexts */
 /* The earliest start of a stream's next operation, submitted now. With a lead, it may begin that
  * long before the stream's last kernel ends, but not before that kernel. */
 uint64_t sg_streamStart(CUstream stream, uint64_t lead);

@@ -12,7 +12,7 @@ SIMGPU_GEN := $(SIMGPU_OBJ)/gen
 
 SIMGPU_CUDA_OBJS := $(addprefix $(SIMGPU_OBJ)/, clock.o costs.o api.o init.o device.o context.o \
 	schedule.o stream.o event.o module.o operation.o profile.o ledger.o kernels.o launch.o memory.o \
-	managed.o copy.o host.o capture.o graph.o graph_clone.o graph_node.o graph_query.o)
+	managed.o copy.o green.o host.o capture.o graph.o graph_clone.o graph_node.o graph_query.o)
 SIMGPU_CUPTI_OBJS := $(addprefix $(SIMGPU_OBJ)/, cupti_activity.o cupti_buffer.o \
 	cupti_callback.o cupti_faults.o cupti_layout.o cupti_misc.o cupti_profiler_metrics.o \
 	cupti_profiler_session.o)
@@ -70,7 +70,8 @@ $(SIMGPU_GEN)/runtime_names.inc: $(call simgpu_header,cupti_runtime_cbid.h)
 # is there when CUPTI knows its parameters.
 SIMGPU_DRIVER_NAMES := cuGetProcAddress_v2 cuCtxCreate_v4 cuCtxGetId cuModuleGetFunctionCount \
 	cuFuncGetName cuStreamGetId cuStreamGetCaptureInfo_v3 cuEventElapsedTime_v2 cuCtxRecordEvent \
-	cuGraphGetEdges_v2 cuGraphAddNode_v2 cuGraphExecUpdate_v2 cuGraphInstantiateWithParams
+	cuGraphGetEdges_v2 cuGraphAddNode_v2 cuGraphExecUpdate_v2 cuGraphInstantiateWithParams \
+	cuGreenCtxStreamCreate
 SIMGPU_CUPTI_NAMES := $(addprefix CUpti_Activity,Kernel10 Memcpy6 Synchronization2 \
 	CudaEvent2 Context2 Context3 Device5 Overhead2 Overhead3 Memory4 MemoryPool3 GraphTrace2 \
 	UnifiedMemoryCounter3) \
