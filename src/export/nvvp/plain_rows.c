@@ -238,9 +238,10 @@ enum mp_status nvvp_take_context(struct nvvp_plain *plain, const struct nvvp_pla
 {
     const struct nvvp_CONTEXT *from = &source->row.context;
 
-    mp_append_context_info(
-        plain->reader->writer,
-        &(struct mp_row_context_info){from->contextId, from->deviceId, from->nullStreamId});
+    mp_append_context_info(plain->reader->writer,
+                           &(struct mp_row_context_info){.context = from->contextId,
+                                                         .device = from->deviceId,
+                                                         .null_stream = from->nullStreamId});
     return MP_OK;
 }
 

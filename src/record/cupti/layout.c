@@ -174,6 +174,13 @@ SAME(record_context, context, CUpti_ActivityContext, contextId);
 SAME(record_context, device, CUpti_ActivityContext, deviceId);
 SAME(record_context, null_stream, CUpti_ActivityContext, nullStreamId);
 SAME_END(record_context, CUpti_ActivityContext);
+#if CUPTI_API_VERSION >= MP_CUPTI_SINCE_GREEN_CONTEXTS
+SAME(record_context_2, parent, CUpti_ActivityContext2, parentContextId);
+SAME(record_context_2, is_green, CUpti_ActivityContext2, isGreenContext);
+#endif
+#if CUPTI_API_VERSION >= MP_CUPTI_SINCE_GREEN_SMS
+SAME(record_context_2, multiprocessors, CUpti_ActivityContext2, numMultiprocessors);
+#endif
 
 SAME(record_stream, context, CUpti_ActivityStream, contextId);
 SAME(record_stream, stream, CUpti_ActivityStream, streamId);

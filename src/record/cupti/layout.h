@@ -19,6 +19,8 @@
 /* CUPTI_API_VERSION of the releases that changed something here (CUPTI release notes). */
 #define MP_CUPTI_SINCE_OVERHEAD_IDS   20 /* 12.2: correlation id in overhead records */
 #define MP_CUPTI_SINCE_THREAD_BUFFERS 21 /* 12.3: PER_THREAD_ACTIVITY_BUFFER */
+#define MP_CUPTI_SINCE_GREEN_CONTEXTS 22 /* 12.4: parents in context records */
+#define MP_CUPTI_SINCE_GREEN_SMS      23 /* 12.5: their multiprocessors */
 #define MP_CUPTI_SINCE_API_BY_CBID    23 /* 12.5: cuptiActivityEnableDriverApi, ...RuntimeApi */
 #define MP_CUPTI_SINCE_COPY_COUNT     26 /* 12.8: batched copies */
 #define MP_CUPTI_SINCE_UNIFIED_PROCESSORS                                                          \
@@ -324,6 +326,15 @@ struct record_context {
     uint32_t device;
     uint16_t compute_api;
     uint16_t null_stream;
+};
+
+/* CUpti_ActivityContext2 and later, MP_CUPTI_SINCE_GREEN_CONTEXTS */
+struct record_context_2 {
+    struct record_context context;
+    uint32_t parent;
+    uint8_t is_green;
+    uint8_t padding;
+    uint16_t multiprocessors; /* MP_CUPTI_SINCE_GREEN_SMS; of a green context only */
 };
 
 /* CUpti_ActivityStream: STREAM */

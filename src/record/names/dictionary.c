@@ -142,7 +142,21 @@ void dictionary_device(struct dictionary *dictionary, const struct record_device
     append_device(dictionary, &fact);
 }
 
-void dictionary_context(struct dictionary *dictionary, const struct record_context *context)
+/* What this version of CUPTI says of a green context. */
+static void note_green(struct mp_row_context_info *row, const struct record_context *context,
+                       uint32_t cupti_version)
+{
+    const struct record_context_2 *record = (const void *)context;
+
+    if (cupti_version < MP_CUPTI_SINCE_GREEN_CONTEXTS || !record->is_green)
+        return;
+    row->parent = record->parent;
+    if (cupti_version >= MP_CUPTI_SINCE_GREEN_SMS)
+        row->multiprocessors = record->multiprocessors;
+}
+
+void dictionary_context(struct dictionary *dictionary, const struct record_context *context,
+                        uint32_t cupti_version)
 {
     struct kept_definitions *definitions = dictionary->definitions;
     struct mp_row_context_info row = {
@@ -151,6 +165,7 @@ void dictionary_context(struct dictionary *dictionary, const struct record_conte
         .null_stream = context->null_stream,
     };
 
+    note_green(&row, context, cupti_version);
     if (definitions->context_count < MAX_CONTEXTS)
         definitions->contexts[definitions->context_count++] = row;
     mp_append_context_info(dictionary->writer, &row);

@@ -128,7 +128,8 @@ void dictionary_refresh_threads(struct dictionary *dictionary);
 
 /* What CUPTI reports once: appended now and after every cut. */
 void dictionary_device(struct dictionary *dictionary, const struct record_device *device);
-void dictionary_context(struct dictionary *dictionary, const struct record_context *context);
+void dictionary_context(struct dictionary *dictionary, const struct record_context *context,
+                        uint32_t cupti_version);
 void dictionary_stream_info(struct dictionary *dictionary, const struct record_stream *stream);
 
 /* The device of a context that CUPTI has reported; 0 for others. */

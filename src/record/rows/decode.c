@@ -582,7 +582,7 @@ static void decode_record(struct decoder *decoder, const void *record)
         dictionary_device(decoder->dictionary, record);
         break;
     case CUPTI_ACTIVITY_KIND_CONTEXT:
-        dictionary_context(decoder->dictionary, record);
+        dictionary_context(decoder->dictionary, record, decoder->cupti->version);
         break;
     case CUPTI_ACTIVITY_KIND_STREAM:
         dictionary_stream_info(decoder->dictionary, record);

@@ -30,6 +30,7 @@ union record {
     struct record_unified unified;
     struct record_overhead overhead;
     struct record_jit jit;
+    struct record_context_2 context;
 };
 
 static union record records[16];
@@ -100,6 +101,11 @@ static void show_row(const struct mp_batch *batch, uint32_t row)
     assert_true(used < sizeof said);
 }
 
+static bool is_shown(const struct mp_table_info *table)
+{
+    return table->kind == MP_TABLE_EVENT || table->id == MP_TABLE_context_info;
+}
+
 static void decode(void)
 {
     decode_buffer(&decoder, (uint8_t *)records, sizeof records);
@@ -120,7 +126,7 @@ static void expect(const char *expected)
     assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
     assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
     while (mp_cursor_next(cursor, &batch) == MP_OK)
-        for (uint32_t row = 0; batch.table->kind == MP_TABLE_EVENT && row < batch.rows; row++)
+        for (uint32_t row = 0; is_shown(batch.table) && row < batch.rows; row++)
             show_row(&batch, row);
     mp_cursor_close(cursor);
     mp_trace_close(trace);
@@ -396,6 +402,50 @@ static void compilations(void **state)
            "cache_bytes=4096");
 }
 
+/* CUPTI since 12.4 names the parent, since 12.5 the SMs; before, the bytes belong to the next
+ * record. Those of other contexts mean nothing. */
+static void put_contexts(void)
+{
+    put(CUPTI_ACTIVITY_KIND_CONTEXT)->context =
+        (struct record_context_2){.context = {.kind = CUPTI_ACTIVITY_KIND_CONTEXT,
+                                              .context = 1,
+                                              .device = 3,
+                                              .null_stream = 7},
+                                  .parent = 9,
+                                  .multiprocessors = 132};
+    put(CUPTI_ACTIVITY_KIND_CONTEXT)->context = records[0].context;
+    records[1].context.context.context = 2;
+    records[1].context.parent = 1;
+    records[1].context.is_green = 1;
+    records[1].context.multiprocessors = 16;
+}
+
+#define PRIMARY "context_info context=1 device=3 null_stream=7; "
+#define GREEN   "context_info context=2 device=3 null_stream=7"
+
+static void green_contexts(void **state)
+{
+    (void)state;
+    put_contexts();
+    expect(PRIMARY GREEN " parent=1 multiprocessors=16");
+}
+
+static void green_contexts_of_12_4(void **state)
+{
+    (void)state;
+    cupti.version = 22;
+    put_contexts();
+    expect(PRIMARY GREEN " parent=1");
+}
+
+static void contexts_before_12_4(void **state)
+{
+    (void)state;
+    cupti.version = 21;
+    put_contexts();
+    expect(PRIMARY GREEN);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_decoder, close_decoder)
 
 int main(void)
@@ -410,6 +460,9 @@ int main(void)
         TEST(unified_memory_by_kind),
         TEST(overhead_of_threads_and_of_the_process),
         TEST(compilations),
+        TEST(green_contexts),
+        TEST(green_contexts_of_12_4),
+        TEST(contexts_before_12_4),
     };
 
     return cmocka_run_group_tests_name("record/decode", tests, NULL, NULL);
