@@ -41,6 +41,7 @@ void definitions_init(struct definitions *definitions, const struct mp_trace *tr
     dense_init(&definitions->shapes, sizeof(struct definition_shape), limit);
     dense_init(&definitions->nodes, sizeof(struct definition_node), limit);
     dense_init(&definitions->paths, sizeof(struct definition_path), limit);
+    contexts_init(&definitions->contexts, limit);
 }
 
 void definitions_raise_limit(struct definitions *definitions, const struct mp_trace *trace)
@@ -55,6 +56,7 @@ void definitions_raise_limit(struct definitions *definitions, const struct mp_tr
     definitions->shapes.limit = limit;
     definitions->nodes.limit = limit;
     definitions->paths.limit = limit;
+    definitions->contexts.items.limit = limit;
 }
 
 void definitions_free(struct definitions *definitions)
@@ -68,6 +70,7 @@ void definitions_free(struct definitions *definitions)
     dense_free(&definitions->shapes);
     dense_free(&definitions->nodes);
     dense_free(&definitions->paths);
+    contexts_free(&definitions->contexts);
 }
 
 /* ---- Filling ---- */
@@ -215,6 +218,8 @@ void definitions_columns(uint32_t *masks, enum definitions_kept kept)
     for (size_t i = 0; i < KEPT_COUNT; i++)
         if (is_kept(kept_tables[i].table, kept))
             masks[mp_table_by_id(kept_tables[i].table) - tables] |= kept_tables[i].columns;
+    if (is_kept(MP_TABLE_stream, kept))
+        contexts_columns(masks);
 }
 
 static const struct kept_table *find_kept(unsigned table)
@@ -231,7 +236,7 @@ enum mp_status definitions_take(struct definitions *definitions, const struct mp
     const struct kept_table *kept = find_kept(batch->table->id);
 
     if (!kept)
-        return MP_OK;
+        return contexts_take(&definitions->contexts, batch, &definitions->refused);
     struct dense *array = (struct dense *)(void *)((char *)definitions + kept->array);
     const uint64_t *ids = batch->columns[kept->id_column];
     for (uint32_t row = 0; row < batch->rows; row++) {
@@ -242,6 +247,22 @@ enum mp_status definitions_take(struct definitions *definitions, const struct mp
         }
         MP_TRY(status);
         MP_TRY(kept->take(definitions, batch, row, dense_at(array, ids[row])));
+    }
+    return MP_OK;
+}
+
+enum mp_status definitions_finish(struct definitions *definitions)
+{
+    for (size_t i = 0; i < definitions->streams.count; i++) {
+        const struct definition_stream *stream = dense_at(&definitions->streams, i);
+
+        if (stream->defined)
+            MP_TRY(contexts_claim(&definitions->contexts, stream->context, stream->stream));
+    }
+    for (size_t i = 0; i < definitions->streams.count; i++) {
+        struct definition_stream *stream = dense_at(&definitions->streams, i);
+
+        stream->context = contexts_owner(&definitions->contexts, stream->context, stream->stream);
     }
     return MP_OK;
 }

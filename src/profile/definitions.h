@@ -12,6 +12,7 @@
 
 #include "base/data/storage.h"
 #include "base/status.h"
+#include "profile/contexts.h"
 #include "profile/dense.h"
 #include "profile/names/names.h"
 
@@ -35,7 +36,7 @@ struct definition_device {
 
 struct definition_stream {
     uint64_t stream;  /* CUPTI's id */
-    uint64_t context; /* CUPTI's id */
+    uint64_t context; /* CUPTI's id; after definitions_finish the one that it belongs to */
     uint64_t device;  /* ordinal */
     bool defined;
 };
@@ -72,6 +73,7 @@ struct definitions {
     struct dense shapes;
     struct dense nodes;
     struct dense paths;
+    struct contexts contexts;
     uint64_t refused; /* definitions whose ids the bytes of the file do not justify */
 };
 
@@ -105,6 +107,10 @@ void definitions_columns(uint32_t *masks, enum definitions_kept kept);
 /* Keeps the rows of a batch of any selected definition table; other tables are passed over. MP_OK
  * or MP_ERR_MEMORY. */
 enum mp_status definitions_take(struct definitions *definitions, const struct mp_batch *batch);
+
+/* All definitions are there: finds whose each stream is (contexts.h). reading_run does it at the
+ * end of a pass. MP_OK or MP_ERR_MEMORY. */
+enum mp_status definitions_finish(struct definitions *definitions);
 
 /* The text of a string id; NULL for 0 and for what is not defined. */
 const char *definitions_text(const struct definitions *definitions, uint64_t id);

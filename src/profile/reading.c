@@ -76,6 +76,10 @@ enum mp_status reading_run(const struct reading *reading, struct mp_error *error
         mp_cursor_damage(cursor, &damage);
         quality_join(reading->joined, &damage);
     }
+    if (status == MP_END && reading->definitions) {
+        enum mp_status finished = definitions_finish(reading->definitions);
+        status = finished ? finished : MP_END;
+    }
     if (status == MP_END && reading->then)
         status = reading->then(reading->context, cursor);
     if (quality)

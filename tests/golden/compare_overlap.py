@@ -92,6 +92,9 @@ def unused_of(tables, device):
             for row in tables.get(table, [])}
     made = {(row["context"], row["stream"]) for row in tables.get("stream_info", [])
             if row["correlation"]}
+    # A stream of a green context is made in its parent.
+    parents = {row["context"]: row.get("parent") for row in tables.get("context_info", [])}
+    used |= {(parents.get(context), stream) for context, stream in used}
     return [stream for context, stream in sorted(made - used) if contexts.get(context) == device]
 
 

@@ -34,7 +34,7 @@ static int64_t stream_of(const struct export_row *row)
 
 static enum mp_status remember(struct kineto *kineto, const struct export_row *row)
 {
-    const struct mp_row_sync sync = export_row_sync(row);
+    const struct mp_row_sync sync = export_rows_sync(kineto->process->rows, row);
     uint32_t index = mp_map_get(&kineto->records, sync.event);
 
     if (index == MP_MAP_ABSENT) {
@@ -71,7 +71,7 @@ static void write_awaited(struct kineto *kineto, const struct export_row *row)
 static void write_context(struct kineto *kineto, const struct export_row *row, uint64_t device)
 {
     event_number(&kineto->events, "device", device);
-    event_number(&kineto->events, "context", export_row_sync(row).context);
+    event_number(&kineto->events, "context", export_rows_sync(kineto->process->rows, row).context);
     event_end(&kineto->events);
 }
 
@@ -105,7 +105,7 @@ static enum mp_status write_record(struct kineto *kineto, const struct export_ro
 
 enum mp_status kineto_write_sync(struct kineto *kineto, const struct export_row *row)
 {
-    const struct mp_row_sync sync = export_row_sync(row);
+    const struct mp_row_sync sync = export_rows_sync(kineto->process->rows, row);
     static const char *const names[] = {
         [MP_sync_kind_event_synchronize] = "Event Sync",
         [MP_sync_kind_stream_wait_event] = "Stream Wait Event",

@@ -137,7 +137,7 @@ static enum mp_status put_wait(struct lake *lake, const struct export_row *row)
 
 static enum mp_status put_sync(struct lake *lake, const struct export_row *row)
 {
-    const struct mp_row_sync sync = export_row_sync(row);
+    const struct mp_row_sync sync = export_rows_sync(lake->process->rows, row);
     struct tables_cell cells[LAKE_SYNC_COLUMNS] = {{.kind = 0}};
     uint64_t stream = sync.stream;
 

@@ -284,7 +284,7 @@ static struct tables_cell device_of(const struct nsys *nsys, uint64_t context)
 
 static enum mp_status put_event(struct nsys *nsys, const struct export_row *row)
 {
-    const struct mp_row_sync sync = export_row_sync(row);
+    const struct mp_row_sync sync = export_rows_sync(nsys->process->rows, row);
     struct tables_cell cells[NSYS_CUDA_EVENT_COLUMNS] = {{.kind = 0}};
     uint64_t context = sync.context;
 
@@ -301,7 +301,7 @@ static enum mp_status put_event(struct nsys *nsys, const struct export_row *row)
 /* What CUPTI has records of; queries, creations and the like are calls only. */
 enum mp_status nsys_put_sync(struct nsys *nsys, const struct export_row *row)
 {
-    const struct mp_row_sync sync = export_row_sync(row);
+    const struct mp_row_sync sync = export_rows_sync(nsys->process->rows, row);
     struct tables_cell cells[NSYS_SYNCHRONIZATION_COLUMNS] = {{.kind = 0}};
     uint64_t kind = sync.kind;
 

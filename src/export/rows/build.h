@@ -83,10 +83,9 @@ struct export_rows {
     struct shapes shapes;
     struct mp_row_device *devices; /* each ordinal once */
     size_t device_count, device_capacity;
-    struct mp_map contexts;   /* CUPTI's id -> ordinal of its device */
-    struct mp_map priorities; /* of streams: definitions.c */
-    struct dense functions;   /* of struct export_function */
-    struct dense metrics;     /* of uint64_t: names, by id of a metric */
+    struct mp_map contexts; /* CUPTI's id -> ordinal of its device */
+    struct dense functions; /* of struct export_function */
+    struct dense metrics;   /* of uint64_t: names, by id of a metric */
     struct quality quality;
     struct mp_damage earlier; /* that the pass over the definitions met */
     struct capture_ranges ranges;

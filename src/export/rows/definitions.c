@@ -9,8 +9,6 @@
 
 #include "base/poison.h"
 
-#define PRIORITY_ZERO 0x40000000 /* added to priorities, which can be negative */
-
 /* ---- Rows ---- */
 
 static enum mp_status take_metric(void *context, const struct mp_batch *batch, uint32_t row)
@@ -70,20 +68,6 @@ static enum mp_status take_context(void *context, const struct mp_batch *batch, 
     return put_context(context, info.context[row], info.device[row]);
 }
 
-static uint64_t priority_key(uint64_t context, uint64_t stream)
-{
-    return context << 32 ^ stream;
-}
-
-static enum mp_status take_priority(void *context, const struct mp_batch *batch, uint32_t row)
-{
-    const struct mp_stream_info_columns info = mp_stream_info_columns(batch->columns);
-    struct export_rows *rows = context;
-
-    return mp_map_put(&rows->priorities, priority_key(info.context[row], info.stream[row]),
-                      (uint32_t)(info.priority[row] + PRIORITY_ZERO) & INT32_MAX);
-}
-
 /* ---- The pass ---- */
 
 enum mp_status export_definitions_load(struct export_rows *rows, struct mp_error *error)
@@ -94,7 +78,6 @@ enum mp_status export_definitions_load(struct export_rows *rows, struct mp_error
         {MP_TABLE_function, MP_ALL_COLUMNS, .take_row = take_function},
         {MP_TABLE_stream, MP_ALL_COLUMNS, .take_row = take_stream},
         {MP_TABLE_context_info, MP_ALL_COLUMNS, .take_row = take_context},
-        {MP_TABLE_stream_info, MP_ALL_COLUMNS, .take_row = take_priority},
     };
     const struct reading reading = {
         .trace = rows->trace,
@@ -125,7 +108,6 @@ void export_definitions_free(struct export_rows *rows)
 {
     free(rows->devices);
     mp_map_free(&rows->contexts);
-    mp_map_free(&rows->priorities);
     dense_free(&rows->functions);
     dense_free(&rows->metrics);
     ranges_free(&rows->ranges);
@@ -156,6 +138,14 @@ const struct device_limits *export_rows_limits(const struct export_rows *rows, u
     return shapes_device(&rows->shapes, ordinal);
 }
 
+struct mp_row_sync export_rows_sync(const struct export_rows *rows, const struct export_row *row)
+{
+    struct mp_row_sync sync = export_row_sync(row);
+
+    sync.context = contexts_owner(&rows->definitions.contexts, sync.context, sync.stream);
+    return sync;
+}
+
 uint64_t export_rows_device_of(const struct export_rows *rows, uint64_t context)
 {
     uint32_t device = mp_map_get(&rows->contexts, context);
@@ -166,12 +156,12 @@ uint64_t export_rows_device_of(const struct export_rows *rows, uint64_t context)
 bool export_rows_priority(const struct export_rows *rows, uint64_t context, uint64_t stream,
                           int64_t *priority)
 {
-    uint32_t found = mp_map_get(&rows->priorities, priority_key(context, stream));
+    const struct stream_description *found =
+        contexts_stream(&rows->definitions.contexts, context, stream);
 
-    if (found == MP_MAP_ABSENT)
-        return false;
-    *priority = (int64_t)found - PRIORITY_ZERO;
-    return true;
+    if (found)
+        *priority = found->priority;
+    return found;
 }
 
 const struct export_function *export_rows_function(const struct export_rows *rows, uint64_t id)

@@ -201,6 +201,9 @@ const struct mp_row_device *export_rows_devices(const struct export_rows *rows, 
 const struct mp_row_device *export_rows_device(const struct export_rows *rows, uint64_t ordinal);
 const struct device_limits *export_rows_limits(const struct export_rows *rows, uint64_t ordinal);
 
+/* A row of `sync` with the context that its stream belongs to (contexts_owner). */
+struct mp_row_sync export_rows_sync(const struct export_rows *rows, const struct export_row *row);
+
 /* The device of a context; 0 if the trace does not say. */
 uint64_t export_rows_device_of(const struct export_rows *rows, uint64_t context);
 

@@ -214,24 +214,9 @@ static enum mp_status take_set(void *context, const struct mp_batch *batch, uint
     return set_detail(pass, &work, event, detail);
 }
 
-static uint64_t stream_key(uint64_t context, uint64_t stream)
-{
-    return context << 32 | (stream & UINT32_MAX);
-}
-
-static enum mp_status take_stream(void *context, const struct mp_batch *batch, uint32_t row)
-{
-    struct pass *pass = context;
-    const struct mp_stream_columns stream = mp_stream_columns(batch->columns);
-    uint32_t lane = mp_map_get(&pass->streams, stream_key(stream.context[row], stream.stream[row]));
-
-    return lane == MP_MAP_ABSENT ? MP_OK : mp_map_put(&pass->lanes, stream.id[row], lane);
-}
-
 /* ---- The pass ---- */
 
 static const struct reading_table tables[] = {
-    {MP_TABLE_stream, MP_MASK(stream, id, stream, context), .take_row = take_stream},
     {MP_TABLE_shape, MP_ALL_COLUMNS, .take_row = take_shape},
     {MP_TABLE_kernel, MP_MASK(kernel, stream, shape, start, duration, correlation, node),
      .take_row = take_kernel},
@@ -239,12 +224,22 @@ static const struct reading_table tables[] = {
     {MP_TABLE_set, MP_ALL_COLUMNS, .take_row = take_set},
 };
 
+/* Finds the lane of each row of `stream`. */
 static enum mp_status list_streams(struct pass *pass)
 {
+    const struct dense *streams = &pass->deps->profile->definitions.streams;
+
     for (uint32_t i = pass->deps->thread_count; i < pass->deps->lane_count; i++) {
         const struct deps_lane *lane = &pass->deps->lanes[i];
 
-        MP_TRY(mp_map_put(&pass->streams, stream_key(lane->context, lane->id), i));
+        MP_TRY(mp_map_put(&pass->streams, contexts_key(lane->context, lane->id), i));
+    }
+    for (size_t id = 0; id < streams->count; id++) {
+        const struct definition_stream *stream = dense_at(streams, id);
+        uint32_t lane = mp_map_get(&pass->streams, contexts_key(stream->context, stream->stream));
+
+        if (stream->defined && lane != MP_MAP_ABSENT)
+            MP_TRY(mp_map_put(&pass->lanes, id, lane));
     }
     return MP_OK;
 }

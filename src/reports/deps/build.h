@@ -60,9 +60,7 @@ struct deps_builder {
     uint32_t *room;                 /* by lane: rows that the first pass counted */
     struct mp_map thread_lanes;     /* the trace's thread id -> lane */
     struct mp_map stream_rows;      /* the trace's stream id -> lane */
-    struct mp_map streams;          /* context and CUPTI's stream id -> lane */
-    struct mp_map stream_flags;     /* the same key -> enum stream_flag */
-    struct mp_map null_streams;     /* context -> CUPTI's id of its default stream */
+    struct mp_map streams;          /* contexts_key of what rows name -> lane */
     struct dense memos[DEPS_MEMOS]; /* of struct deps_name_memo */
     uint32_t set_name;
     struct deps_sync *syncs;
@@ -72,12 +70,6 @@ struct deps_builder {
 };
 
 #define DEPS_NO_STREAM UINT32_MAX /* in the column `stream` of `sync` */
-
-/* Key of a stream among all contexts. */
-static inline uint64_t deps_stream_key(uint64_t context, uint64_t stream)
-{
-    return context << 32 | (stream & UINT32_MAX);
-}
 
 /* Appends an activity to its lane. */
 void deps_put(struct deps_builder *builder, const struct deps_activity *activity);
@@ -135,9 +127,12 @@ struct deps_stream {
 
 struct deps_context {
     uint64_t id;
+    uint32_t parent;       /* of a green context: its index; DEPS_NONE: it is none */
+    uint32_t first_green;  /* of its green contexts; DEPS_NONE: none */
+    uint32_t next_green;   /* of its parent; DEPS_NONE: it is the last */
     uint32_t default_lane; /* DEPS_NONE: not seen */
     uint32_t blocking;     /* front of all blocking streams, up to the changed ones */
-    uint32_t all;          /* front of all streams, likewise */
+    uint32_t all;          /* front of all its own streams, likewise */
     uint32_t
         *changed; /* lanes whose own front is not yet joined into `blocking` and `all`; owned */
     size_t changed_count, changed_capacity;
@@ -167,8 +162,18 @@ enum mp_status deps_default_front(struct deps_streams *streams, uint32_t lane, u
 /* The front of a stream. */
 enum mp_status deps_stream_front(struct deps_streams *streams, uint32_t lane, uint32_t *front);
 
-/* The latest front of a context, by its index; DEPS_NONE: of all contexts. */
+/* The latest front of a context and of its green contexts, by its index; DEPS_NONE: of all
+ * contexts. */
 enum mp_status deps_context_front(struct deps_streams *streams, uint32_t context, uint32_t *front);
+
+/* The context that a thread has current which launches in a context: of a green context the parent,
+ * as in the rows of its calls. */
+static inline uint32_t deps_current_context(const struct deps_streams *streams, uint32_t context)
+{
+    uint32_t parent = streams->contexts[context].parent;
+
+    return parent == DEPS_NONE ? context : parent;
+}
 
 /* Index of CUPTI's context id; DEPS_NONE when it has no streams. */
 uint32_t deps_context_index(const struct deps_streams *streams, uint64_t id);

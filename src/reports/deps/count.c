@@ -43,7 +43,7 @@ static enum mp_status reach_thread(struct deps_builder *builder, uint64_t thread
 static enum mp_status reach_stream(struct deps_builder *builder, uint64_t device, uint64_t context,
                                    uint64_t stream, uint32_t *lane)
 {
-    uint64_t key = deps_stream_key(context, stream);
+    uint64_t key = contexts_key(context, stream);
 
     *lane = mp_map_get(&builder->streams, key);
     if (*lane != MP_MAP_ABSENT)
@@ -176,26 +176,6 @@ static enum mp_status count_host_function(void *context, const struct mp_batch *
     return MP_OK;
 }
 
-static enum mp_status count_stream_info(void *context, const struct mp_batch *batch, uint32_t row)
-{
-    struct deps_builder *builder = context;
-    const struct mp_stream_info_columns stream_info = mp_stream_info_columns(batch->columns);
-    uint64_t key = deps_stream_key(stream_info.context[row], stream_info.stream[row]);
-
-    return mp_map_put(&builder->stream_flags, key, (uint32_t)(stream_info.flag[row] & 0xff));
-}
-
-static enum mp_status count_context_info(void *context, const struct mp_batch *batch, uint32_t row)
-{
-    struct deps_builder *builder = context;
-    const struct mp_context_info_columns context_info = mp_context_info_columns(batch->columns);
-    uint64_t stream = context_info.null_stream[row];
-
-    if (stream >= MP_MAP_ABSENT)
-        return MP_OK;
-    return mp_map_put(&builder->null_streams, context_info.context[row], (uint32_t)stream);
-}
-
 static const struct reading_table tables[] = {
     {MP_TABLE_kernel, MP_MASK(kernel, stream), .take = count_kernels},
     {MP_TABLE_copy, MP_MASK(copy, stream), .take = count_copies},
@@ -206,16 +186,33 @@ static const struct reading_table tables[] = {
     {MP_TABLE_wait, MP_MASK(wait, thread, waker), .take_row = count_wait},
     {MP_TABLE_host_function, MP_MASK(host_function, stream, thread),
      .take_row = count_host_function},
-    {MP_TABLE_stream_info, MP_MASK(stream_info, context, stream, flag),
-     .take_row = count_stream_info},
-    {MP_TABLE_context_info, MP_MASK(context_info, context, null_stream),
-     .take_row = count_context_info},
 };
 
 /* ---- The array ---- */
 
-/* Threads before streams. `moved` gets the new number of each lane. */
-static enum mp_status put_threads_first(struct deps *deps, uint32_t *moved)
+/* A stream that rows name by the parent of a green context is a stream of the green context. Its
+ * rows join those of the green context's lane, whose number is in `joined`; other lanes keep
+ * theirs. */
+static void join_green(struct deps_builder *builder, uint32_t *joined)
+{
+    const struct contexts *contexts = &builder->deps->profile->definitions.contexts;
+    struct deps_lane *lanes = builder->deps->lanes;
+
+    for (uint32_t i = 0; i < builder->deps->lane_count; i++) {
+        uint64_t owner =
+            lanes[i].is_thread ? 0 : contexts_owner(contexts, lanes[i].context, lanes[i].id);
+        uint32_t own = mp_map_get(&builder->streams, contexts_key(owner, lanes[i].id));
+
+        joined[i] = lanes[i].is_thread || own == MP_MAP_ABSENT ? i : own;
+        if (joined[i] != i)
+            lanes[own].count += lanes[i].count;
+    }
+    mp_map_translate(&builder->stream_rows, joined);
+    mp_map_translate(&builder->streams, joined);
+}
+
+/* Threads before streams, and none that joined another. `moved` gets the new numbers. */
+static enum mp_status put_threads_first(struct deps *deps, const uint32_t *joined, uint32_t *moved)
 {
     struct deps_lane *lanes = calloc(deps->lane_count + 1, sizeof *lanes);
     uint32_t next = 0;
@@ -224,7 +221,7 @@ static enum mp_status put_threads_first(struct deps *deps, uint32_t *moved)
         return MP_ERR_MEMORY;
     for (int threads = 1; threads >= 0; threads--) {
         for (uint32_t i = 0; i < deps->lane_count; i++) {
-            if (deps->lanes[i].is_thread != threads)
+            if (deps->lanes[i].is_thread != threads || joined[i] != i)
                 continue;
             moved[i] = next;
             lanes[next++] = deps->lanes[i];
@@ -234,20 +231,26 @@ static enum mp_status put_threads_first(struct deps *deps, uint32_t *moved)
     }
     free(deps->lanes);
     deps->lanes = lanes;
+    deps->lane_count = next;
     return MP_OK;
 }
 
 static enum mp_status renumber(struct deps_builder *builder)
 {
-    uint32_t *moved = calloc(builder->deps->lane_count + 1, sizeof *moved);
-    enum mp_status status = moved ? put_threads_first(builder->deps, moved) : MP_ERR_MEMORY;
+    size_t count = builder->deps->lane_count + (size_t)1;
+    uint32_t *numbers = calloc(2 * count, sizeof *numbers);
+    uint32_t *joined = numbers, *moved = numbers + count;
 
+    if (!numbers)
+        return MP_ERR_MEMORY;
+    join_green(builder, joined);
+    enum mp_status status = put_threads_first(builder->deps, joined, moved);
     if (status == MP_OK) {
         mp_map_translate(&builder->thread_lanes, moved);
         mp_map_translate(&builder->stream_rows, moved);
         mp_map_translate(&builder->streams, moved);
     }
-    free(moved);
+    free(numbers);
     return status;
 }
 
@@ -342,8 +345,6 @@ void deps_builder_free(struct deps_builder *builder)
     mp_map_free(&builder->thread_lanes);
     mp_map_free(&builder->stream_rows);
     mp_map_free(&builder->streams);
-    mp_map_free(&builder->stream_flags);
-    mp_map_free(&builder->null_streams);
     for (int i = 0; i < DEPS_MEMOS; i++)
         dense_free(&builder->memos[i]);
     free(builder->room);

@@ -17,24 +17,49 @@ static enum mp_status reach_context(struct deps_streams *streams, uint64_t id, u
         return MP_OK;
     MP_TRY(MP_RESERVE(streams->contexts, streams->context_count, streams->context_capacity));
     *index = (uint32_t)streams->context_count++;
-    streams->contexts[*index] = (struct deps_context){
-        .id = id, .default_lane = DEPS_NONE, .blocking = DEPS_NONE, .all = DEPS_NONE};
+    streams->contexts[*index] = (struct deps_context){.id = id,
+                                                      .parent = DEPS_NONE,
+                                                      .first_green = DEPS_NONE,
+                                                      .next_green = DEPS_NONE,
+                                                      .default_lane = DEPS_NONE,
+                                                      .blocking = DEPS_NONE,
+                                                      .all = DEPS_NONE};
     return mp_map_put(&streams->context_index, id, *index);
 }
 
-static enum deps_role role_of(const struct deps_builder *builder, const struct deps_lane *lane)
+/* The same, with the parent of a green context. */
+static enum mp_status reach_family(struct deps_streams *streams, const struct contexts *contexts,
+                                   uint64_t id, uint32_t *index)
 {
-    uint32_t flag = mp_map_get(&builder->stream_flags, deps_stream_key(lane->context, lane->id));
+    uint64_t parent = contexts_parent(contexts, id);
+    uint32_t at;
 
-    if (flag == MP_stream_flag_null ||
-        mp_map_get(&builder->null_streams, lane->context) == lane->id)
+    MP_TRY(reach_context(streams, id, index));
+    if (!parent || streams->contexts[*index].parent != DEPS_NONE)
+        return MP_OK;
+    MP_TRY(reach_context(streams, parent, &at));
+    streams->contexts[*index].parent = at;
+    streams->contexts[*index].next_green = streams->contexts[at].first_green;
+    streams->contexts[at].first_green = *index;
+    return MP_OK;
+}
+
+static enum deps_role role_of(const struct contexts *contexts, const struct deps_lane *lane)
+{
+    const struct context *context = contexts_find(contexts, lane->context);
+    const struct stream_description *stream = contexts_stream(contexts, lane->context, lane->id);
+
+    if ((stream && stream->flag == MP_stream_flag_null) ||
+        (context && context->null_stream == lane->id))
         return DEPS_ROLE_DEFAULT;
-    return flag == MP_stream_flag_non_blocking ? DEPS_ROLE_NON_BLOCKING : DEPS_ROLE_BLOCKING;
+    return stream && stream->flag == MP_stream_flag_non_blocking ? DEPS_ROLE_NON_BLOCKING
+                                                                 : DEPS_ROLE_BLOCKING;
 }
 
 static enum mp_status set_up(struct deps_streams *streams, const struct deps_builder *builder)
 {
     const struct deps *deps = builder->deps;
+    const struct contexts *contexts = &deps->profile->definitions.contexts;
 
     for (uint32_t i = 0; i < deps->lane_count; i++) {
         struct deps_stream *stream = &streams->items[i];
@@ -43,8 +68,8 @@ static enum mp_status set_up(struct deps_streams *streams, const struct deps_bui
             continue;
         *stream = (struct deps_stream){
             .own = DEPS_NONE, .wait = DEPS_NONE, .latest = DEPS_NONE, .graph_last = DEPS_NONE};
-        MP_TRY(reach_context(streams, deps->lanes[i].context, &stream->context));
-        stream->role = (uint8_t)role_of(builder, &deps->lanes[i]);
+        MP_TRY(reach_family(streams, contexts, deps->lanes[i].context, &stream->context));
+        stream->role = (uint8_t)role_of(contexts, &deps->lanes[i]);
         if (stream->role == DEPS_ROLE_DEFAULT)
             streams->contexts[stream->context].default_lane = i;
     }
@@ -100,16 +125,24 @@ enum mp_status deps_stream_front(struct deps_streams *streams, uint32_t lane, ui
     return deps_join(streams->deps, front, streams->items[lane].own);
 }
 
+static enum mp_status add_context(struct deps_streams *streams, size_t context, uint32_t *front)
+{
+    MP_TRY(gather(streams, &streams->contexts[context]));
+    return deps_join(streams->deps, front, streams->contexts[context].all);
+}
+
+/* CUDA synchronises a primary context together with its green contexts (cuCtxSynchronize). */
 enum mp_status deps_context_front(struct deps_streams *streams, uint32_t context, uint32_t *front)
 {
-    bool is_known = context != DEPS_NONE;
-    size_t end = is_known ? context + (size_t)1 : streams->context_count;
-
     *front = DEPS_NONE;
-    for (size_t i = is_known ? context : 0; i < end; i++) {
-        MP_TRY(gather(streams, &streams->contexts[i]));
-        MP_TRY(deps_join(streams->deps, front, streams->contexts[i].all));
-    }
+    for (size_t i = 0; context == DEPS_NONE && i < streams->context_count; i++)
+        MP_TRY(add_context(streams, i, front));
+    if (context == DEPS_NONE)
+        return MP_OK;
+    MP_TRY(add_context(streams, context, front));
+    for (uint32_t i = streams->contexts[context].first_green; i != DEPS_NONE;
+         i = streams->contexts[i].next_green)
+        MP_TRY(add_context(streams, i, front));
     return MP_OK;
 }
 

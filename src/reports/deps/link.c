@@ -232,7 +232,8 @@ static enum mp_status link_advance(struct link *link, const struct deps_launch *
     stream->latest = later_launch(deps, stream->latest, deps_best(deps, end));
     stream->wait = DEPS_NONE;
     if (launch->call != DEPS_NONE)
-        link->thread_contexts[deps->activities[launch->call].lane] = stream->context;
+        link->thread_contexts[deps->activities[launch->call].lane] =
+            deps_current_context(&link->streams, stream->context);
     return deps_streams_changed(&link->streams, launch->lane);
 }
 

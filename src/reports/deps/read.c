@@ -468,8 +468,7 @@ static enum mp_status take_sync(void *context, const struct mp_batch *batch, uin
                       sizeof sync));
     sync.thread = mp_map_get(&builder->thread_lanes, syncs.thread[row]);
     if (syncs.stream[row] != DEPS_NO_STREAM && sync.context)
-        sync.stream =
-            mp_map_get(&builder->streams, deps_stream_key(sync.context, syncs.stream[row]));
+        sync.stream = mp_map_get(&builder->streams, contexts_key(sync.context, syncs.stream[row]));
     builder->syncs[builder->sync_count++] = sync;
     return MP_OK;
 }

@@ -47,7 +47,6 @@ struct overlap_pass {
     struct overlap_known_stream *known; /* that the program made */
     size_t known_count, known_capacity;
     struct kernel_time_pass kernels;
-    struct mp_map contexts; /* CUPTI's id of a context: ordinal of its device */
 };
 
 /* ---- The window ---- */
@@ -189,9 +188,10 @@ static void sort_known(struct overlap_pass *pass)
 
 static bool is_unused_on(const struct overlap_pass *pass, size_t index, uint64_t device)
 {
-    uint32_t on = mp_map_get(&pass->contexts, pass->known[index].context);
+    const struct context *context =
+        contexts_find(&pass->overlap->profile->definitions.contexts, pass->known[index].context);
 
-    return !pass->known[index].used && on != MP_MAP_ABSENT && on == device;
+    return !pass->known[index].used && context && context->device == device;
 }
 
 static enum mp_status add_unused(const struct overlap_pass *pass, struct overlap_device *device)
@@ -288,21 +288,11 @@ static enum mp_status take_stream(void *context, const struct mp_batch *batch, u
         return MP_OK;
     MP_TRY(MP_RESERVE(pass->known, pass->known_count, pass->known_capacity));
     pass->known[pass->known_count++] = (struct overlap_known_stream){
-        .context = stream_info.context[row],
+        .context = contexts_owner(&pass->overlap->profile->definitions.contexts,
+                                  stream_info.context[row], stream_info.stream[row]),
         .stream = stream_info.stream[row],
     };
     return MP_OK;
-}
-
-static enum mp_status take_context(void *context, const struct mp_batch *batch, uint32_t row)
-{
-    struct overlap_pass *pass = context;
-    const struct mp_context_info_columns context_info = mp_context_info_columns(batch->columns);
-    uint64_t device = context_info.device[row];
-
-    if (device >= MP_MAP_ABSENT)
-        return MP_OK;
-    return mp_map_put(&pass->contexts, context_info.context[row], (uint32_t)device);
 }
 
 static enum mp_status take_migrations(void *context, const struct mp_batch *batch)
@@ -314,7 +304,6 @@ static enum mp_status take_migrations(void *context, const struct mp_batch *batc
 static const struct reading_table definition_tables[] = {
     {MP_TABLE_stream_info, MP_MASK(stream_info, stream, context, correlation),
      .take_row = take_stream},
-    {MP_TABLE_context_info, MP_MASK(context_info, context, device), .take_row = take_context},
     {MP_TABLE_unified, MP_MASK(unified, kind), .take = take_migrations},
 };
 
@@ -548,7 +537,6 @@ static void overlap_end(struct overlap_pass *pass)
     dense_free(&pass->lane_slots);
     dense_free(&pass->shapes);
     kernel_time_free(&pass->kernels);
-    mp_map_free(&pass->contexts);
 }
 
 static enum mp_status overlap_run(struct overlap_pass *pass, const struct overlap_options *options,

@@ -122,6 +122,9 @@ void put_context_sync(uint64_t begin, uint64_t end, uint64_t correlation);
 
 void put_stream_flag(uint64_t stream, unsigned flag);
 void put_null_stream(uint64_t context, uint64_t stream);
+
+/* A green context of device 0, whose default stream is 14. */
+void put_green(uint64_t context, uint64_t parent, uint64_t multiprocessors);
 void put_range(uint64_t range, uint64_t begin, uint64_t end, uint64_t first, uint64_t behind);
 
 /* NVTX events of any thread; domain NULL is the default one. */

@@ -384,6 +384,15 @@ void put_null_stream(uint64_t context, uint64_t stream)
                                                                        .null_stream = stream});
 }
 
+void put_green(uint64_t context, uint64_t parent, uint64_t multiprocessors)
+{
+    mp_append_context_info(scene.writer,
+                           &(struct mp_row_context_info){.context = context,
+                                                         .null_stream = 14,
+                                                         .parent = parent,
+                                                         .multiprocessors = multiprocessors});
+}
+
 void put_range(uint64_t range, uint64_t begin, uint64_t end, uint64_t first, uint64_t behind)
 {
     mp_append_capture(scene.writer, &(struct mp_row_capture){.range = range,

@@ -365,7 +365,10 @@ static void append_definitions(struct mp_writer *writer)
         mp_append_stream_info(writer, &(struct mp_row_stream_info){
                                           .stream = 6 + i, .context = any(3), .flag = any(5)});
     }
-    mp_append_context_info(writer, &(struct mp_row_context_info){any(3), 0, any_id() + 6});
+    for (uint64_t i = 0; i < 3; i++)
+        mp_append_context_info(writer, &(struct mp_row_context_info){.context = i,
+                                                                     .null_stream = any_id() + 6,
+                                                                     .parent = any(4)});
     if (any(3) == 0)
         mp_append_capture(writer, &(struct mp_row_capture){.range = 1 + any(3),
                                                            .kind = 1 + any(2),
