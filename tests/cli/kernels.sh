@@ -30,10 +30,10 @@ verdict "two shapes of a name in one row, without a grid" $?
 
 run kernels --csv plain.mpt
 code 0
-sed -n '1,2p' .stdout | cut -d, -f1-11 >rows
+sed -n '1,2p' .stdout | cut -d, -f1-12 >rows
 diff - rows <<'END'
-percent,total_ns,calls,mean_ns,min_ns,max_ns,device,shapes,grid_x,grid_y,grid_z
-95.365246,1234567,1,1234567.000000,1234567,1234567,0,1,30,1,1
+percent,total_ns,calls,mean_ns,min_ns,max_ns,device,multiprocessors,shapes,grid_x,grid_y,grid_z
+95.365246,1234567,1,1234567.000000,1234567,1234567,0,,1,30,1,1
 END
 verdict "the first columns of the CSV" $?
 

@@ -43,15 +43,19 @@ def blocks_on_sm(shape, device):
 
 
 def launches_of(tables):
-    """{(device, shape id): [durations]}"""
-    devices = {row["id"]: row["device"] for row in tables["stream"]}
+    """{(device, SMs, shape id): [durations]}; a green context has SMs of its own."""
+    devices = {row["id"]: row["multiprocessors"] for row in tables["device"]}
+    green = {row["context"]: row["multiprocessors"] for row in tables.get("context_info", [])
+             if row.get("parent")}
+    places = {row["id"]: (row["device"], green.get(row["context"], devices[row["device"]]))
+              for row in tables["stream"]}
     launches = {}
     for row in tables["kernel"]:
-        launches.setdefault((devices[row["stream"]], row["shape"]), []).append(row["duration"])
+        launches.setdefault((*places[row["stream"]], row["shape"]), []).append(row["duration"])
     return launches
 
 
-def occupancy_of(shape, device):
+def occupancy_of(shape, device, multiprocessors):
     """(percent, waves)"""
     blocks = blocks_on_sm(shape, device)
     threads = shape["block_x"] * shape["block_y"] * shape["block_z"]
@@ -60,7 +64,7 @@ def occupancy_of(shape, device):
     if not blocks or not grid:
         return None, None
     return (100 * blocks * warps / device["sm_warps"],
-            grid / (blocks * device["multiprocessors"]))
+            grid / (blocks * multiprocessors))
 
 
 def one_or_none(values):
@@ -76,11 +80,12 @@ def mean(pairs):
 
 
 def row_of(name, device, parts):
-    """A row as the command prints it, of parts [(shape, durations, percent, waves)]."""
-    times = [time for _, durations, _, _ in parts for time in durations]
-    shapes = [shape for shape, _, _, _ in parts]
+    """A row as the command prints it, of parts [(shape, durations, percent, waves, SMs)]."""
+    times = [time for part in parts for time in part[1]]
+    shapes = [part[0] for part in parts]
     row = {"name": name, "device": device, "calls": len(times), "total_ns": sum(times),
            "min_ns": min(times), "max_ns": max(times), "mean_ns": sum(times) / len(times),
+           "multiprocessors": one_or_none([part[4] for part in parts]),
            "shapes": len(parts), "tensor_cores": bool(TENSOR.search(name)),
            "occupancy_percent": mean((part[2], sum(part[1])) for part in parts),
            "waves": mean((part[3], sum(part[1])) for part in parts)}
@@ -101,12 +106,12 @@ def expected_of(tables, by_name):
     shapes = {row["id"]: row for row in tables["shape"]}
     devices = {row["id"]: row for row in tables["device"]}
     groups = {}
-    for (device, identity), durations in launches_of(tables).items():
+    for (device, multiprocessors, identity), durations in launches_of(tables).items():
         shape = shapes[identity]
         name = strings[shape["kernel"]]
-        percent, waves = occupancy_of(shape, devices[device])
-        key = (name, device) if by_name else (name, device, identity)
-        groups.setdefault(key, []).append((shape, durations, percent, waves))
+        percent, waves = occupancy_of(shape, devices[device], multiprocessors)
+        key = (name, device) if by_name else (name, device, multiprocessors, identity)
+        groups.setdefault(key, []).append((shape, durations, percent, waves, multiprocessors))
     return [row_of(key[0], key[1], parts) for key, parts in groups.items()]
 
 

@@ -15,11 +15,11 @@ import laws
 
 # Columns that name what a row is of.
 KEYS = {"device", "device_name", "stream", "context", "tid", "thread", "thread_name", "name",
-        "type", "domain", "range", "kernel", "layer", "depth", "mark", "layer_type", "precision",
-        "dimensions", "tactic", "frame", "function", "file", "line", "activity", "kind", "pool",
-        "metric", "unit", "event", "description", "counter", "grid_x", "grid_y", "grid_z",
-        "block_x", "block_y", "block_z", "cluster_x", "cluster_y", "cluster_z", "registers",
-        "static_shared_bytes", "dynamic_shared_bytes", "configured_shared_bytes",
+        "multiprocessors", "type", "domain", "range", "kernel", "layer", "depth", "mark",
+        "layer_type", "precision", "dimensions", "tactic", "frame", "function", "file", "line",
+        "activity", "kind", "pool", "metric", "unit", "event", "description", "counter", "grid_x",
+        "grid_y", "grid_z", "block_x", "block_y", "block_z", "cluster_x", "cluster_y", "cluster_z",
+        "registers", "static_shared_bytes", "dynamic_shared_bytes", "configured_shared_bytes",
         "local_memory_bytes", "size_bytes"}
 # A name has the shape of its launches only where all have one, so parts may have it.
 KEYS_OF = {"kernels --by-name": {"device", "name"}}
@@ -37,6 +37,7 @@ NOT_ADDITIVE = {
     "std_ns": "a deviation", "p50_ns": "a percentile", "p90_ns": "a percentile",
     "p95_ns": "a percentile", "p99_ns": "a percentile",
     "kernels": "kernels of a call, a mean", "shapes": "those of a part are again in another",
+    "multiprocessors": "of the device or the green context",
     "occupancy_percent": "of the shape", "min_occupancy_percent": "of the shape",
     "max_occupancy_percent": "of the shape", "blocks_per_sm": "of the shape",
     "blocks_by_warps": "of the shape", "blocks_by_registers": "of the shape",

@@ -63,27 +63,16 @@ static void write_bytes(struct events *events, const struct export_row *row, uin
 }
 
 static void write_occupancy(struct events *events, const struct launch_shape *shape,
-                            const struct mp_row_device *device)
+                            const struct device_limits *limits)
 {
-    const struct device_limits limits = {
-        .major = (uint32_t)device->compute_major,
-        .minor = (uint32_t)device->compute_minor,
-        .multiprocessors = (uint32_t)device->multiprocessors,
-        .warp_threads = (uint32_t)device->warp_threads,
-        .sm_warps = (uint32_t)device->sm_warps,
-        .sm_blocks = (uint32_t)device->sm_blocks,
-        .sm_shared_memory = (uint32_t)device->sm_shared_memory,
-        .sm_registers = (uint32_t)device->sm_registers,
-        .defined = true,
-    };
-    double blocks = (double)shape_blocks(shape) / (double)device->multiprocessors;
+    double blocks = (double)shape_blocks(shape) / (double)limits->multiprocessors;
     struct occupancy occupancy;
 
-    if (!occupancy_of(shape, &limits, &occupancy))
+    if (!occupancy_of(shape, limits, &occupancy))
         return;
     event_real(events, "blocks per SM", blocks);
     event_real(events, "warps per SM",
-               blocks * (double)shape_threads(shape) / (double)device->warp_threads);
+               blocks * (double)shape_threads(shape) / (double)limits->warp_threads);
     event_number(events, "est. achieved occupancy %", (uint64_t)(occupancy.percent + 0.5));
     event_real(events, "waves", occupancy.waves);
     event_word(events, "occupancy limit", occupancy_limit_name(occupancy.limit));
@@ -93,8 +82,7 @@ static void write_shape(struct kineto *kineto, const struct export_row *row)
 {
     struct events *events = &kineto->events;
     const struct launch_shape *shape = row->shape;
-    const struct mp_row_device *device =
-        export_rows_device(kineto->process->rows, place_of(row)->device);
+    struct device_limits limits;
 
     event_number(events, "registers per thread", shape->registers);
     event_number(events, "shared memory", (uint64_t)shape->static_shared + shape->dynamic_shared);
@@ -102,8 +90,8 @@ static void write_shape(struct kineto *kineto, const struct export_row *row)
     event_three(events, "block", shape->block);
     if (shape_cluster(shape))
         event_three(events, "cluster", shape->cluster);
-    if (device)
-        write_occupancy(events, shape, device);
+    if (export_rows_usable(kineto->process->rows, place_of(row), &limits))
+        write_occupancy(events, shape, &limits);
 }
 
 /* ---- Events ---- */

@@ -161,7 +161,6 @@ struct device {
     uint64_t gpu;  /* the number of its GPU */
     char arch[16]; /* "sm_90"; "": unknown */
     bool known;    /* defined; else a hole of the array */
-    struct device_limits limits;
 };
 
 /* A kernel's launch shape on one stream, encoded. */

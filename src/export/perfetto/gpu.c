@@ -93,12 +93,9 @@ static enum mp_status add_device(struct perfetto *perfetto, const struct trace_s
     MP_TRY(number_gpu(perfetto, from->uuid_high, from->uuid_low, from->ordinal, &device->gpu,
                       &is_new));
     device->known = true;
-    if (limits) {
-        device->limits = *limits;
-        if (limits->major)
-            snprintf(device->arch, sizeof device->arch, "sm_%" PRIu32 "%" PRIu32, limits->major,
-                     limits->minor);
-    }
+    if (limits && limits->major)
+        snprintf(device->arch, sizeof device->arch, "sm_%" PRIu32 "%" PRIu32, limits->major,
+                 limits->minor);
     if (is_new || perfetto->zipped)
         write_info(perfetto, from, device->arch);
     return MP_OK;
@@ -316,6 +313,7 @@ static void write_kernel(struct perfetto *perfetto, const struct export_row *row
     size_t at = packet_begin_timeless(packets);
     size_t interned = proto_begin(&packets->bytes, PACKET_INTERNED);
     size_t entry = proto_begin(&packets->bytes, INTERNED_KERNELS);
+    struct device_limits limits;
     struct occupancy occupancy;
 
     proto_uint(&packets->bytes, IID, number);
@@ -328,7 +326,8 @@ static void write_kernel(struct perfetto *perfetto, const struct export_row *row
     write_place(&packets->bytes, KERNEL_ARGUMENTS, row->place);
     if (row->shape)
         write_resources(&packets->bytes, row->shape);
-    if (row->shape && device->known && occupancy_of(row->shape, &device->limits, &occupancy))
+    if (row->shape && export_rows_usable(perfetto->process.of->rows, row->place, &limits) &&
+        occupancy_of(row->shape, &limits, &occupancy))
         write_limits(&packets->bytes, &occupancy);
     proto_end(&packets->bytes, entry);
     proto_end(&packets->bytes, interned);

@@ -138,6 +138,13 @@ const struct device_limits *export_rows_limits(const struct export_rows *rows, u
     return shapes_device(&rows->shapes, ordinal);
 }
 
+bool export_rows_usable(const struct export_rows *rows, const struct export_place *place,
+                        struct device_limits *limits)
+{
+    return shapes_limits(&rows->shapes, &rows->definitions.contexts, place->device, place->context,
+                         limits);
+}
+
 struct mp_row_sync export_rows_sync(const struct export_rows *rows, const struct export_row *row)
 {
     struct mp_row_sync sync = export_row_sync(row);

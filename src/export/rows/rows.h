@@ -201,6 +201,10 @@ const struct mp_row_device *export_rows_devices(const struct export_rows *rows, 
 const struct mp_row_device *export_rows_device(const struct export_rows *rows, uint64_t ordinal);
 const struct device_limits *export_rows_limits(const struct export_rows *rows, uint64_t ordinal);
 
+/* What a kernel could use at this place: shapes_limits. */
+bool export_rows_usable(const struct export_rows *rows, const struct export_place *place,
+                        struct device_limits *limits);
+
 /* A row of `sync` with the context that its stream belongs to (contexts_owner). */
 struct mp_row_sync export_rows_sync(const struct export_rows *rows, const struct export_row *row);
 

@@ -108,6 +108,20 @@ const struct device_limits *shapes_device(const struct shapes *shapes, uint64_t 
     return device && device->defined ? device : NULL;
 }
 
+bool shapes_limits(const struct shapes *shapes, const struct contexts *contexts, uint64_t ordinal,
+                   uint64_t id, struct device_limits *limits)
+{
+    const struct device_limits *device = shapes_device(shapes, ordinal);
+    const struct context *context = contexts_find(contexts, id);
+
+    if (!device)
+        return false;
+    *limits = *device;
+    if (context && context->parent)
+        limits->multiprocessors = cut(context->multiprocessors);
+    return true;
+}
+
 /* UINT64_MAX where the product does not fit. */
 static uint64_t product(const uint32_t sizes[3])
 {

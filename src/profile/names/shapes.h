@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "profile/contexts.h"
 #include "profile/dense.h"
 
 /* A number that no launch can have is replaced by UINT32_MAX. */
@@ -61,6 +62,12 @@ enum mp_status shapes_take(struct shapes *shapes, const struct mp_batch *batch);
 /* The shape of an id, the limits of a device by its ordinal; NULL: not defined. */
 const struct launch_shape *shapes_find(const struct shapes *shapes, uint64_t id);
 const struct device_limits *shapes_device(const struct shapes *shapes, uint64_t ordinal);
+
+/* What a kernel could use that ran in this context: the limits of the device, of which a green
+ * context has some SMs only. This is where all reports and exports ask how many SMs that were; 0:
+ * CUPTI does not say. False: the trace does not define the device. */
+bool shapes_limits(const struct shapes *shapes, const struct contexts *contexts, uint64_t device,
+                   uint64_t context, struct device_limits *limits);
 
 /* Blocks of the grid, threads of a block, blocks of a cluster (0 without clusters). */
 uint64_t shape_blocks(const struct launch_shape *shape);

@@ -301,6 +301,14 @@ enum mp_status advise_find_callers(struct advise *advise, struct advise_finding 
 /* Whether occupancy is known of a kernel in an iteration: of its shape, on its device. */
 bool advise_has_occupancy(const struct advise *advise);
 
+/* Whether it ran in a green context, which has some of the GPU's SMs. */
+static inline bool advise_is_green(const struct advise *advise, const struct deps_activity *work)
+{
+    const struct deps *deps = advise->deps;
+
+    return contexts_parent(&deps->profile->definitions.contexts, deps->lanes[work->lane].context);
+}
+
 /* ---- sampled.c ---- */
 
 /* Works out what was sampled, if anything was. MP_ERR_IO, MP_ERR_MEMORY, with a text in

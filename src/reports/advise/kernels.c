@@ -275,7 +275,7 @@ enum mp_status advise_low_precision(struct advise *advise, struct advise_finding
     return status;
 }
 
-/* small_grids: kernels with too few blocks to fill the GPU once.
+/* small_grids: kernels with too few blocks to fill the GPU, or their green context, once.
  *
  *     SMs   |####|####|    |    |    |    |    |    |      2 blocks, 8 SMs: 0.25 waves
  *
@@ -296,9 +296,12 @@ static bool occupancy_at(const struct advise *advise, uint32_t index, struct occ
     if (work->kind != DEPS_KERNEL || work->shape == DEPS_NONE)
         return false;
     const struct launch_shape *shape = shapes_find(&deps->profile->shapes, work->shape);
-    const struct device_limits *device =
-        shapes_device(&deps->profile->shapes, deps->lanes[work->lane].device);
-    return shape && device && occupancy_of(shape, device, occupancy);
+    const struct deps_lane *lane = &deps->lanes[work->lane];
+    struct device_limits limits;
+    return shape &&
+           shapes_limits(&deps->profile->shapes, &deps->profile->definitions.contexts, lane->device,
+                         lane->context, &limits) &&
+           occupancy_of(shape, &limits, occupancy);
 }
 
 bool advise_has_occupancy(const struct advise *advise)
@@ -338,6 +341,7 @@ static enum mp_status judge_grids(struct advise *advise, struct advise_finding *
 {
     const struct deps *deps = advise->deps;
     double weighted = 0; /* waves times ns */
+    bool green = false;
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
@@ -348,6 +352,7 @@ static enum mp_status judge_grids(struct advise *advise, struct advise_finding *
             continue;
         advise->edits[i] |= DEPS_EDIT_SCALED;
         advise_picked_add(advise, picked, i);
+        green |= advise_is_green(advise, work);
         if (advise_counts(advise, i))
             weighted += waves * (double)(work->end - work->begin);
     }
@@ -363,11 +368,14 @@ static enum mp_status judge_grids(struct advise *advise, struct advise_finding *
               "it takes now; the gain is that of the same work";
     weighted /= (double)picked->time;
     bool one = advise_is_one(advise_mean(advise, picked->count));
+    const char *holder = !green ? "the GPU holds"
+                         : one  ? "its green context holds"
+                                : "their green contexts hold";
     advise_evidence(finding,
-                    "%s kernel%s an iteration %s fewer blocks than the GPU holds at once, %.2g "
-                    "waves in the mean (by time); %s %s, %.1f %% of its kernels' time",
+                    "%s kernel%s an iteration %s fewer blocks than %s at once, %.2g waves in the "
+                    "mean (by time); %s %s, %.1f %% of its kernels' time",
                     mp_figure(advise_mean(advise, picked->count)).text, one ? "" : "s",
-                    one ? "has" : "have", weighted, one ? "it takes" : "they take",
+                    one ? "has" : "have", holder, weighted, one ? "it takes" : "they take",
                     advise_time(advise_mean(advise, picked->time)).text,
                     advise_picked_percent(advise, picked));
     advise_number(finding, "waves", weighted);

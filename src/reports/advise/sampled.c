@@ -114,12 +114,13 @@ static double tensor_factor(struct advise *advise, const struct deps_activity *w
                : 1;
 }
 
-/* Kernels that another limit holds do not gain by more SMs, so the class decides. */
+/* Kernels that another limit holds do not gain by more SMs, so the class decides. A kernel in a
+ * green context cannot have more, and counters are of the whole GPU. */
 static double sms_factor(struct advise *advise, const struct deps_activity *work,
                          const struct counters_brief *brief)
 {
     return work->kind == DEPS_KERNEL && !advise->kinds[work->name].communicates &&
-                   brief->class == COUNTERS_FEW_SMS
+                   !advise_is_green(advise, work) && brief->class == COUNTERS_FEW_SMS
                ? fmax(brief->values[COUNTERS_SMS] / 100, advise_used(advise, work))
                : 1;
 }
@@ -233,9 +234,9 @@ static void pick(struct advise *advise, const struct rule *rule, struct judged *
             continue;
         const struct counters_brief *brief = brief_of(advise, work);
         double changed = rule->factor(advise, work, brief);
-        advise->sampled.factors[work->name] = changed;
         if (changed >= 1)
             continue;
+        advise->sampled.factors[work->name] = changed;
         advise->edits[i] |= DEPS_EDIT_SCALED;
         advise_picked_add(advise, &judged->picked, i);
         if (!rule->meaning)

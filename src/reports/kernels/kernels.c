@@ -1,5 +1,5 @@
-/* Tallies kernels by device and launch shape in one pass, then turns tallies into rows. Millions of
- * kernels share few shapes, so occupancy is computed once a shape.
+/* Tallies kernels by device, SMs and launch shape in one pass, then turns tallies into rows.
+ * Millions of kernels share few shapes, so occupancy is computed once a shape.
  */
 #include "reports/kernels/kernels.h"
 
@@ -24,12 +24,12 @@
  * marked as not one value.
  */
 
-/* The launches of one shape on one device. */
+/* The launches of one shape with the same SMs. */
 struct kernels_launches {
     uint64_t shape_id;
     const struct launch_shape *shape;   /* NULL: not defined */
     uint64_t device;                    /* ordinal; UINT64_MAX: unknown */
-    const struct device_limits *limits; /* NULL: unknown */
+    const struct device_limits *limits; /* with the SMs that they could use; NULL: unknown */
     const struct tally *tally;          /* has calls */
     struct called_from *callers;        /* with `by`, and the line */
     uint32_t line;
@@ -113,10 +113,15 @@ static void add_shape(struct kernels_row *row, struct kernels_sums *sums,
     static const struct launch_shape undefined;
     const struct launch_shape *shape = launches->shape ? launches->shape : &undefined;
 
+    uint32_t multiprocessors = launches->limits ? launches->limits->multiprocessors : 0;
+
     if (row->shapes)
         row->differing |= differences(&row->shape, shape);
+    if (row->shapes && multiprocessors != row->multiprocessors)
+        row->differing |= KERNELS_MULTIPROCESSORS;
     if (!row->shapes || launches->tally->total > sums->max) {
         row->shape = *shape;
+        row->multiprocessors = multiprocessors;
         row->shape_id = launches->shape_id;
         sums->max = launches->tally->total;
     }
@@ -209,7 +214,8 @@ static void add_totals(struct kernels *kernels, const struct kernels_sums *sums,
 
 MP_COMPARE(kernels_compare_rows, struct kernels_row,
            MP_ORDER(b->total, a->total) ?: strcmp(a->name, b->name) ?:
-           MP_ORDER(a->device, b->device) ?: MP_ORDER(a->shape_id, b->shape_id));
+           MP_ORDER(a->device, b->device) ?: MP_ORDER(a->shape_id, b->shape_id) ?:
+           MP_ORDER(a->multiprocessors, b->multiprocessors));
 
 /* Completes and sorts what rows there are, and gives back what is not the result's. */
 static void kernels_making_end(struct kernels_making *making)
@@ -228,20 +234,20 @@ static void kernels_making_end(struct kernels_making *making)
     mp_map_free(&making->by_name);
 }
 
-/* Where a kernel ran, and the line that it was called from. */
+/* Where a kernel ran, how many SMs it could use there, and the line that it was called from. */
 struct place {
-    uint64_t device;
+    uint64_t device; /* UINT64_MAX: unknown */
+    uint64_t multiprocessors;
     uint64_t line;
 };
 
-/* Kernels are tallied by pair of device and launch shape, graphs by nothing. */
+/* Kernels are tallied by pair of place and launch shape, graphs by nothing. */
 struct pass {
     const struct kernels_options *options;
     const struct capture_range *range; /* NULL: everything */
     struct kernels *kernels;
-    struct summary_slots slots;
     struct called_from callers;
-    struct mp_intern places; /* with `by`: struct place, whose number is the slot */
+    struct mp_intern places; /* struct place, whose number is the slot */
     struct summary_pairs pairs;
     struct tallies tallies; /* by pair */
     struct tallies graphs;  /* by the graph's id */
@@ -253,22 +259,31 @@ struct pass {
 
 /* ---- The pass over the file ---- */
 
-static uint64_t device_of(const struct pass *pass, uint64_t id)
+/* What the kernels of a row of `stream` could use; only the device, if the trace says no more. */
+static struct device_limits limits_of(const struct pass *pass, uint64_t id, uint64_t *device)
 {
-    const struct definition_stream *stream =
-        dense_at(&pass->kernels->profile->definitions.streams, id);
+    const struct profile *profile = pass->kernels->profile;
+    const struct definition_stream *stream = dense_at(&profile->definitions.streams, id);
+    struct device_limits limits = {.multiprocessors = 0};
 
-    return stream && stream->defined ? stream->device : UINT64_MAX;
+    *device = stream && stream->defined ? stream->device : UINT64_MAX;
+    if (stream && stream->defined)
+        shapes_limits(&profile->shapes, &profile->definitions.contexts, stream->device,
+                      stream->context, &limits);
+    return limits;
 }
 
+/* With `by` the place of a row, otherwise that of all rows of its stream. */
 static enum mp_status place_of(struct pass *pass, const struct mp_batch *batch, uint32_t row,
                                uint32_t *slot)
 {
     const struct mp_kernel_columns kernel = mp_kernel_columns(batch->columns);
-    struct place place = {.device = device_of(pass, kernel.stream[row])};
-    uint32_t line;
+    struct place place;
+    uint32_t line = 0;
 
-    MP_TRY(called_from(&pass->callers, kernel.correlation[row], kernel.node[row], &line));
+    place.multiprocessors = limits_of(pass, kernel.stream[row], &place.device).multiprocessors;
+    if (pass->options->by)
+        MP_TRY(called_from(&pass->callers, kernel.correlation[row], kernel.node[row], &line));
     place.line = line;
     *slot = mp_intern_find(&pass->places, &place, sizeof place);
     if (!*slot && pass->places.count + 1 >= CALLED_FROM_MAX)
@@ -296,12 +311,9 @@ static enum mp_status pair_ids(struct pass *pass, const struct mp_batch *batch)
         pass->id_capacity = batch->rows;
     }
     for (uint32_t row = 0; row < batch->rows; row++) {
-        if (pass->options->by) {
+        if (pass->options->by || streams[row] != stream || !row)
             MP_TRY(place_of(pass, batch, row, &slot));
-        } else if (streams[row] != stream || !row) {
-            stream = streams[row];
-            slot = summary_slot(&pass->slots, device_of(pass, stream));
-        }
+        stream = streams[row];
         MP_TRY(summary_pair(&pass->pairs, slot, shapes[row], pass->limit, &pass->ids[row]));
     }
     return MP_OK;
@@ -373,10 +385,8 @@ static void note_device(struct kernels *kernels, const struct device_limits *dev
 static struct place place_at(const struct pass *pass, uint32_t slot)
 {
     struct place place = {.device = UINT64_MAX};
-    const char *known = pass->options->by ? mp_intern_get(&pass->places, slot, NULL) : NULL;
+    const char *known = mp_intern_get(&pass->places, slot, NULL);
 
-    if (!pass->options->by)
-        place.device = pass->slots.devices[slot];
     if (known)
         memcpy(&place, known, sizeof place);
     return place;
@@ -385,21 +395,27 @@ static struct place place_at(const struct pass *pass, uint32_t slot)
 static enum mp_status add_row(struct pass *pass, struct kernels_making *making, size_t pair)
 {
     const struct summary_pair *key = &pass->pairs.items[pair];
-    const struct launch_shape *shape = shapes_find(&pass->kernels->profile->shapes, key->id);
+    const struct shapes *shapes = &pass->kernels->profile->shapes;
     struct place place = place_at(pass, key->slot);
+    const struct device_limits *device = shapes_device(shapes, place.device);
+    struct device_limits limits;
     struct kernels_launches launches = {
         .shape_id = key->id,
-        .shape = shape,
+        .shape = shapes_find(shapes, key->id),
         .device = place.device,
         .callers = &pass->callers,
         .line = (uint32_t)place.line,
         .tally = dense_at(&pass->tallies.items, pair),
     };
 
-    launches.limits = shapes_device(&pass->kernels->profile->shapes, launches.device);
-    if (launches.limits)
-        note_device(pass->kernels, launches.limits);
-    if (shape && shape_cluster(shape) > 1)
+    if (device) {
+        limits = *device;
+        limits.multiprocessors = (uint32_t)place.multiprocessors;
+        launches.limits = &limits;
+        note_device(pass->kernels, &limits);
+        pass->kernels->partitioned |= limits.multiprocessors != device->multiprocessors;
+    }
+    if (launches.shape && shape_cluster(launches.shape) > 1)
         pass->kernels->cluster_calls += launches.tally->calls;
     return kernels_making_add(making, &launches);
 }

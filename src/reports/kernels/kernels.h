@@ -26,6 +26,8 @@
  *     blocks = min over warps, registers, shared memory, blocks
  *     occupancy = blocks * warps of a block / warps that fit on an SM
  *     waves = blocks of the grid / (blocks * SMs)
+ *
+ * The SMs are those that the kernel could use: in a green context some of the device's.
  */
 
 /* What an SM of a compute capability has: a row of the table in occupancy.c. */
@@ -94,7 +96,8 @@ enum kernels_field {
     KERNELS_DYNAMIC_SHARED = 32,
     KERNELS_CONFIGURED_SHARED = 64,
     KERNELS_LOCAL_MEMORY = 128,
-    KERNELS_LIMITS = 256 /* occupancy.by, blocks, limit, fills_wave */
+    KERNELS_MULTIPROCESSORS = 256,
+    KERNELS_LIMITS = 512 /* occupancy.by, blocks, limit, fills_wave */
 };
 
 struct kernels_row {
@@ -108,7 +111,8 @@ struct kernels_row {
     double percent;            /* of the time of all kernels */
     struct launch_shape shape; /* of the launch shape with most time; all 0: not defined */
     uint64_t shape_id;         /* of that one */
-    uint64_t shapes;           /* launch shapes of the row */
+    uint32_t multiprocessors;  /* that it could use; 0: not known */
+    uint64_t shapes;           /* launch shapes of the row, those with other SMs too */
     unsigned differing;        /* of enum kernels_field: what differs between them */
     bool has_occupancy;        /* known for at least one of the shapes */
     /* For several shapes, percent and waves are means weighted by time. The other members are those
@@ -129,6 +133,7 @@ struct kernels {
     uint64_t cluster_calls;  /* of launches with clusters of several blocks */
     uint64_t graph_launches; /* recorded as wholes */
     uint64_t device_count;   /* that kernels ran on */
+    bool partitioned;        /* a kernel ran in a green context */
     /* What was sampled meanwhile; the caller's, set after the build; NULL: nothing. */
     const struct counters_result *counters;
     struct kernel_time time;

@@ -18,7 +18,8 @@ enum needs {
     CLUSTERS = 4,
     LOCAL_MEMORY = 8,
     SAMPLES = 16, /* counters were sampled */
-    EVERYTHING = 31
+    PARTITIONS = 32,
+    EVERYTHING = 63
 };
 
 struct shown_kernel {
@@ -61,6 +62,15 @@ static struct report_cell cluster_cell(const void *at, struct report_table *tabl
     const struct kernels_row *row = ((const struct shown_kernel *)at)->row;
 
     return shape_cluster(&row->shape) ? shape_cell(at, table) : report_absent_cell();
+}
+
+static struct report_cell multiprocessors_cell(const void *at, struct report_table *table)
+{
+    const struct kernels_row *row = ((const struct shown_kernel *)at)->row;
+
+    if (!row->multiprocessors || row->differing & KERNELS_MULTIPROCESSORS)
+        return report_absent_cell();
+    return report_value_cell(at, table);
 }
 
 /* Three sizes as a text. */
@@ -136,6 +146,8 @@ static const struct report_column columns[] = {
     COLUMN("Device", NULL, TEXT, 6, .cell = device_cell, .needs = SEVERAL_DEVICES,
            .formats = REPORT_IN_TEXT, .drop = 8),
     COLUMN(NULL, "device", ID, 0, OF(device), UNLESS_MAX, .formats = REPORT_IN_DATA),
+    COLUMN("SM Count", "multiprocessors", COUNT, 3, OF(multiprocessors),
+           .cell = multiprocessors_cell, .needs = PARTITIONS, .drop = 8),
     COLUMN("Shapes", "shapes", COUNT, 6, OF(shapes), .needs = SEVERAL_SHAPES, .drop = 7),
     SIZES("Grid", "grid", grid, KERNELS_GRID, shape_cell, 9, .drop = 4),
     SIZES("Block", "block", block, KERNELS_BLOCK, shape_cell, 9, .drop = 5),
@@ -181,6 +193,8 @@ static uint32_t what_is_there(const struct report_out *out, const struct kernels
         there |= SEVERAL_DEVICES;
     if (kernels->cluster_calls)
         there |= CLUSTERS;
+    if (kernels->partitioned)
+        there |= PARTITIONS;
     if (kernels->counters)
         there |= SAMPLES;
     for (size_t i = 0; i < kernels->row_count; i++)

@@ -232,12 +232,15 @@ static void products_of_32_bits_could_take_half(void **state)
 
 /* ---- Grids: 10 SMs hold 2 blocks of 1024 threads each, so a wave has 20 ---- */
 
-static void judge_on(uint64_t multiprocessors, const char *const *kernels, const uint64_t *blocks)
+static void judge_part(uint64_t multiprocessors, uint64_t part, const char *const *kernels,
+                       const uint64_t *blocks)
 {
     names = kernels;
     scene_begin();
     if (multiprocessors)
         put_gpu(0, multiprocessors);
+    if (part)
+        put_green(DEFAULT_CONTEXT, 5, part);
     for (unsigned k = 0; k < KERNELS; k++)
         if (blocks[k])
             put_kernel_shape(kernels[k], blocks[k], 1024);
@@ -246,6 +249,11 @@ static void judge_on(uint64_t multiprocessors, const char *const *kernels, const
         put_named(BEGIN + i * PERIOD, 100 * (i + 1), 0);
     }
     advise_loop();
+}
+
+static void judge_on(uint64_t multiprocessors, const char *const *kernels, const uint64_t *blocks)
+{
+    judge_part(multiprocessors, 0, kernels, blocks);
 }
 
 /* 0.25 waves of 40 us, 0.5 of 40 us: 50 us less. NCCL has few blocks on purpose. */
@@ -262,6 +270,21 @@ static void small_grids_could_do_more(void **state)
     assert_true(fabs(finding(ADVISE_SMALL_GRIDS)->numbers[0].value - 0.375) < 1e-9);
     advised();
     judge_on(10, kernels, (const uint64_t[]){20, 21, 1000, 1});
+    expect_none(ADVISE_SMALL_GRIDS);
+    advised();
+}
+
+/* The same blocks, where the kernels have a green context of 10 of 40 SMs. */
+static void a_green_context_is_filled_by_fewer_blocks(void **state)
+{
+    static const char *const kernels[] = {"a", "b", "c", "d"};
+
+    (void)state;
+    judge_part(40, 10, kernels, (const uint64_t[]){5, 20, 10, 21});
+    expect_gain(ADVISE_SMALL_GRIDS, 50000);
+    assert_non_null(strstr(finding(ADVISE_SMALL_GRIDS)->evidence, "their green contexts hold"));
+    advised();
+    judge_part(40, 10, kernels, (const uint64_t[]){20, 21, 1000, 20});
     expect_none(ADVISE_SMALL_GRIDS);
     advised();
 }
@@ -287,32 +310,59 @@ static void unknown_shapes_and_devices(void **state)
 
 /* ---- Samples ---- */
 
-/* How busy device memory was in each kernel: samples of 10 us, of which each kernel has four. */
-static void judge_sampled(const double percent[KERNELS])
+/* What counters were in each kernel: samples of 10 us, of which each kernel has four. */
+struct sampled_counter {
+    const char *name;
+    double percent[KERNELS];
+};
+
+static void put_counters(const struct sampled_counter *counters, size_t count)
 {
-    static const char *const kernels[] = {"a", "b", "c", "d"};
-    struct mp_row_counter counter = {.id = 1,
-                                     .source = MP_counter_source_cupti,
-                                     .unit = MP_metric_unit_percent,
-                                     .interval = 10000};
+    struct mp_row_counter row = {
+        .source = MP_counter_source_cupti, .unit = MP_metric_unit_percent, .interval = 10000};
     const uint64_t last = BEGIN + (uint64_t)LOOPS * PERIOD;
     const double step = 0.1;
 
-    names = kernels;
-    put_loop(LOOPS, PERIOD, LENGTH, 0, put_named);
-    counter.name = put_string("dram_active");
-    memcpy(&counter.step, &step, sizeof step);
-    mp_append_counter(scene.writer, &counter);
+    memcpy(&row.step, &step, sizeof step);
+    for (row.id = 1; row.id <= count; row.id++) {
+        row.name = put_string(counters[row.id - 1].name);
+        mp_append_counter(scene.writer, &row);
+    }
     for (uint64_t end = BEGIN + 10; end <= last; end += 10) {
         uint64_t within = (end - BEGIN - 10) % PERIOD; /* an iteration; kernels are 20 to 180 */
-        double value = within >= 20 && within < 180 ? percent[(within - 20) / 40] : 0;
 
-        mp_append_sample(scene.writer, &(struct mp_row_sample){.counter = 1,
-                                                               .time = end * 1000,
-                                                               .length = 10000,
-                                                               .value = sampled_pack(value, step)});
+        for (size_t i = 0; i < count; i++) {
+            double value =
+                within >= 20 && within < 180 ? counters[i].percent[(within - 20) / 40] : 0;
+            mp_append_sample(scene.writer,
+                             &(struct mp_row_sample){.counter = i + 1,
+                                                     .time = end * 1000,
+                                                     .length = 10000,
+                                                     .value = sampled_pack(value, step)});
+        }
     }
+}
+
+/* Kernels in a green context, or not. */
+static void judge_counters(bool green, const struct sampled_counter *counters, size_t count)
+{
+    static const char *const kernels[] = {"a", "b", "c", "d"};
+
+    names = kernels;
+    put_loop(LOOPS, PERIOD, LENGTH, 0, put_named);
+    if (green)
+        put_green(DEFAULT_CONTEXT, 5, 20);
+    put_counters(counters, count);
     advise_loop();
+}
+
+/* How busy device memory was. */
+static void judge_sampled(const double percent[KERNELS])
+{
+    struct sampled_counter counter = {.name = "dram_active"};
+
+    memcpy(counter.percent, percent, sizeof counter.percent);
+    judge_counters(false, &counter, 1);
 }
 
 /* Two of the four take half as long with half the bytes. */
@@ -326,6 +376,22 @@ static void kernels_that_fill_device_memory_are_held_by_it(void **state)
     advised();
     judge_sampled((const double[]){10, 40, 0, 85});
     expect_none(ADVISE_MEMORY_BOUND);
+    advised();
+}
+
+/* Three of four kernels have a fifth of the SMs: 32 us each, unless a green context has no more. */
+static void kernels_with_few_sms_could_have_more(void **state)
+{
+    static const struct sampled_counter counters[] = {{"dram_active", {10, 10, 10, 10}},
+                                                      {"tensor_active", {5, 5, 5, 5}},
+                                                      {"sm_active", {20, 20, 20, 80}}};
+
+    (void)state;
+    judge_counters(false, counters, 3);
+    expect_gain(ADVISE_FEW_SMS, 96000);
+    advised();
+    judge_counters(true, counters, 3);
+    expect_none(ADVISE_FEW_SMS);
     advised();
 }
 
@@ -489,8 +555,10 @@ int main(void)
         cmocka_unit_test(host_code_of_a_fused_operator_goes),
         cmocka_unit_test(products_of_32_bits_could_take_half),
         cmocka_unit_test(small_grids_could_do_more),
+        cmocka_unit_test(a_green_context_is_filled_by_fewer_blocks),
         cmocka_unit_test(unknown_shapes_and_devices),
         cmocka_unit_test(kernels_that_fill_device_memory_are_held_by_it),
+        cmocka_unit_test(kernels_with_few_sms_could_have_more),
         cmocka_unit_test(without_samples_nothing_is_said_of_them),
         cmocka_unit_test(copies_that_never_change),
         cmocka_unit_test(copies_that_change_stay),

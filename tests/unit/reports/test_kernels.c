@@ -178,6 +178,52 @@ static void devices_have_their_own_rows_and_limits(void **state)
     }
 }
 
+static void put_stream_of(uint64_t id, uint64_t context)
+{
+    mp_append_stream(scene.writer,
+                     &(struct mp_row_stream){.id = id, .stream = 7 + id, .context = context});
+}
+
+/* 64 registers: 40 blocks fill 10 SMs once. The same 10 blocks in contexts of all 10 SMs, of 5 (two
+ * of them), and of a number that CUPTI does not say. By name they are one row, whose waves are
+ * means by time: (20 * 0.25 + 60 * 0.5) / 80. */
+static void a_green_context_has_some_of_the_sms(void **state)
+{
+    (void)state;
+    for (int by_name = 0; by_name < 2; by_name++) {
+        scene_begin();
+        put_device(0, 9, 0);
+        put_green(2, 1, 5);
+        put_green(3, 1, 5);
+        put_green(4, 1, 0);
+        for (uint64_t context = 1; context <= 4; context++)
+            put_stream_of(context, context);
+        put_shape(1, "k", 10, 256, 64);
+        put_run(1, 1, 100, 20, 1);
+        put_run(2, 1, 120, 40, 2);
+        put_run(3, 1, 160, 20, 3);
+        put_run(4, 1, 180, 10, 4);
+        scene_load();
+        build(0, by_name);
+        assert_true(kernels.partitioned);
+        assert_int_equal(kernels.row_count, by_name ? 1 : 3);
+        assert_int_equal(kernels.rows[0].multiprocessors, 5);
+        if (by_name) {
+            assert_true(kernels.rows[0].occupancy.waves == 35.0 / 80);
+            assert_int_equal(kernels.rows[0].differing & KERNELS_MULTIPROCESSORS,
+                             KERNELS_MULTIPROCESSORS);
+        } else {
+            assert_int_equal(kernels.rows[0].calls, 2);
+            assert_true(kernels.rows[0].occupancy.waves == 0.5);
+            assert_int_equal(kernels.rows[1].multiprocessors, 10);
+            assert_true(kernels.rows[1].occupancy.waves == 0.25);
+            assert_int_equal(kernels.rows[2].multiprocessors, 0);
+            assert_false(kernels.rows[2].has_occupancy);
+        }
+        done();
+    }
+}
+
 static void what_was_launched_in_a_range(void **state)
 {
     (void)state;
@@ -267,6 +313,7 @@ int main(void)
         cmocka_unit_test(each_launch_shape_has_a_row),
         cmocka_unit_test(by_name_shapes_are_merged),
         cmocka_unit_test(devices_have_their_own_rows_and_limits),
+        cmocka_unit_test(a_green_context_has_some_of_the_sms),
         cmocka_unit_test(what_was_launched_in_a_range),
         cmocka_unit_test(kernels_of_graphs_are_counted_alike),
         cmocka_unit_test(what_is_not_known_is_not_made_up),
