@@ -14,19 +14,20 @@
 three="inference resnet50_graph_edges simgpu"
 
 # What is in a file. memory: two GPUs, pools; captured: paths of ranges; server: waits, host times;
-# set, ranks: the traces of one job.
-view info "set ranks" "info"
+# set, ranks: the traces of one job; green: green contexts.
+view info "set ranks green" "info"
 view info.json "$three memory set" "info --json"
 view dump "$three memory captured server" each_table
 
-# Sums by name. memory: two GPUs; managed: faults of the GPU; metrics: replayed kernels, copies.
+# Sums by name. memory: two GPUs; managed: faults of the GPU; metrics: replayed kernels, copies;
+# green: kernels that have some of the SMs.
 view summary "$three memory" "summary"
 view summary.csv metrics "summary --csv"
 view summary.json simgpu "summary --json"
 view summary.gpu managed "summary --gpu"
 view summary.api memory "summary --api"
 view summary.per_gpu memory "summary --per-gpu"
-view kernels "$three" "kernels"
+view kernels "$three green" "kernels"
 view kernels.by_name "resnet50_graph_edges metrics" "kernels --by-name"
 view kernels.csv metrics "kernels --csv"
 view kernels.json inference "kernels --json"
@@ -48,9 +49,9 @@ view api_trace "$three" "api-trace"
 view api_trace.csv simgpu "api-trace --csv"
 view both_traces "inference simgpu" "gpu-trace --with-api"
 
-# What waits for what. two_streams: events between streams; branches: those of a graph; ranks: a job
-# with NCCL.
-view deps "$three two_streams branches ranks" "deps" "deps --parts --gains 5"
+# What waits for what. two_streams: events between streams; branches: those of a graph; green: waits
+# that name the parent of a green context; ranks: a job with NCCL.
+view deps "$three two_streams branches green ranks" "deps" "deps --parts --gains 5"
 view deps.csv inference "deps --csv --parts" "deps --csv --parts --table latencies"
 view deps.json simgpu "deps --json"
 view deps.trace "two_streams branches" "deps --trace"

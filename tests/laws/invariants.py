@@ -27,7 +27,7 @@ import replays
 import transform
 from checks import SHORT, Check, Subject
 
-SHORT_TRACES = {"branches.mpt", "captured.mpt", "managed.mpt", "metrics.mpt",
+SHORT_TRACES = {"branches.mpt", "captured.mpt", "green.mpt", "managed.mpt", "metrics.mpt",
                 "zoo/green_contexts.mpt", "zoo/batch_copies.mpt", "zoo/stream_memops.mpt",
                 "zoo/pool_threshold.mpt", "ranks", "generated 2 threads 3 ranges"}
 Law = collections.namedtuple("Law", "name holds most_bytes jobs")

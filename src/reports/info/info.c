@@ -376,6 +376,47 @@ static void json_nccl_sources(struct json_writer *json, const struct nccl_source
     json_close_object(json);
 }
 
+/* Each green context, by CUPTI's id; nothing where there are none. */
+static void print_green(FILE *out, const struct profile *profile)
+{
+    const struct dense *contexts = &profile->definitions.contexts.items;
+
+    for (size_t id = 0; id < contexts->count; id++) {
+        const struct context *context = dense_at(contexts, id);
+        char key[2 * KEY_COLUMNS];
+
+        if (!context->parent)
+            continue;
+        snprintf(key, sizeof key, "green context %zu", id);
+        print_key(out, key);
+        if (context->multiprocessors)
+            fprintf(out, "%s ", mp_count(context->multiprocessors).text);
+        fprintf(out, "SMs of device %" PRIu64 " for context %" PRIu64 "\n", context->device,
+                context->parent);
+    }
+}
+
+static void json_green(struct json_writer *json, const struct profile *profile)
+{
+    const struct dense *contexts = &profile->definitions.contexts.items;
+    bool any = false;
+
+    for (size_t id = 0; id < contexts->count; id++) {
+        const struct context *context = dense_at(contexts, id);
+
+        if (!context->parent)
+            continue;
+        if (!any)
+            json_key_array(json, "green_contexts");
+        any = true;
+        JSON_OBJECT(json, FACT("context", (uint64_t)id), FACT("parent", context->parent),
+                    FACT("device", context->device),
+                    FACT_IF("multiprocessors", context->multiprocessors, context->multiprocessors));
+    }
+    if (any)
+        json_close_array(json);
+}
+
 static void info_print_text(const struct report_out *out, const struct info *info)
 {
     const struct profile *profile = info->profile;
@@ -392,6 +433,7 @@ static void info_print_text(const struct report_out *out, const struct info *inf
         print_property(out->file, key, value);
     print_span(out->file, profile);
     print_ranges(out->file, profile);
+    print_green(out->file, profile);
     print_nccl_sources(out->file, &profile->nccl_sources);
     print_counters(out->file, profile);
     print_running(out->file, &info->running, profile->first_time);
@@ -459,6 +501,7 @@ static void info_print_json(FILE *out, const struct info *info)
     report_json_print(&json, "tables",
                       &(struct report_layout){REPORT_COLUMNS(columns), .of = profile}, each_table);
     json_baseline(&json, &info->baseline);
+    json_green(&json, profile);
     json_nccl_sources(&json, &profile->nccl_sources);
     json_running(&json, &info->running);
     json_key(&json, "quality");
