@@ -2,9 +2,9 @@
 
 A program is one capture range. Lines are "THREAD DEVICE NAME NUMBER..." (run_programs.c runs them
 in this order); those of `before` and `after` lie outside the range. Streams: 0 legacy default, 1
-the thread's own default, 2 and 3 blocking, 4 and 5 non-blocking, 6 and 7 made by `makestream`, all
-of the line's device. Events: number = 12 * device + index, the last four of a device are for
-captures. Objects that threads wait for have numbers too (waits.h).
+the thread's own default, 2 and 3 blocking, 4 and 5 non-blocking (4 of a green context), 6 and 7
+made by `makestream`, all of the line's device. Events: number = 12 * device + index, the last four
+of a device are for captures. Objects that threads wait for have numbers too (waits.h).
 """
 import collections
 

@@ -30,8 +30,10 @@
 enum {
     DEVICES = 3,
     THREADS = 4,
-    STREAMS =
-        8, /* 0 legacy, 1 per thread, 2 and 3 blocking, 4 and 5 not, 6 and 7 made by programs */
+    /* 0 legacy, 1 per thread, 2 and 3 blocking, 4 and 5 not, 6 and 7 made by programs; 4 is of a
+     * green context, if the headers know these */
+    STREAMS = 8,
+    GREEN = 4,
     FIRST_MADE = 6,
     EVENTS = 12, /* the last four for captures */
     FIRST_CAPTURED = 8,
@@ -620,6 +622,26 @@ static void run_line(void)
     }
 }
 
+#if CUDA_VERSION >= 12050
+static CUresult create_green(CUstream *stream, CUdevice device)
+{
+    CUdevResource all;
+    CUdevResourceDesc desc;
+    CUgreenCtx context;
+
+    DO(cuDeviceGetDevResource(device, &all, CU_DEV_RESOURCE_TYPE_SM));
+    DO(cuDevResourceGenerateDesc(&desc, &all, 1));
+    DO(cuGreenCtxCreate(&context, desc, device, CU_GREEN_CTX_DEFAULT_STREAM));
+    return cuGreenCtxStreamCreate(stream, context, CU_STREAM_NON_BLOCKING, 0);
+}
+#else
+static CUresult create_green(CUstream *stream, CUdevice device)
+{
+    (void)device;
+    return cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+}
+#endif
+
 static void set_up(int ordinal)
 {
     struct side *side = &sides[ordinal];
@@ -633,7 +655,8 @@ static void set_up(int ordinal)
     DO(cuModuleGetFunction(&side->other, side->module, "other_layer"));
     DO(cuMemAlloc(&side->buffer, (size_t)2 * BUFFER_BYTES));
     for (int i = 2; i < FIRST_MADE; i++)
-        DO(cuStreamCreate(&side->streams[i], i < 4 ? 0 : CU_STREAM_NON_BLOCKING));
+        DO(i == GREEN ? create_green(&side->streams[i], device)
+                      : cuStreamCreate(&side->streams[i], i < 4 ? 0 : CU_STREAM_NON_BLOCKING));
     for (int i = 0; i < EVENTS; i++)
         DO(cuEventCreate(&side->events[i], CU_EVENT_DISABLE_TIMING));
 }

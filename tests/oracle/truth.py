@@ -50,7 +50,7 @@ class Launch:
 class Activity:
     """A kernel, a copy, a set or a host function."""
 
-    def __init__(self, kind, order, row):
+    def __init__(self, kind, order, row, lane):
         self.kind, self.order, self.correlation = kind, order, row["correlation"]
         self.begin, self.duration = row["start"], row["duration"]
         self.end = self.begin + self.duration
@@ -59,7 +59,7 @@ class Activity:
         self.asynchronous = bool(row.get("flags", 0) & 1)
         self.launch = self.window = None
         self.node, self.run = row["node"], None  # run: in launch.nodes
-        self.lane = row["stream"]
+        self.lane = lane
         self.name = "[CUDA memset]"
         self.graph = 0
         self.tid = row.get("thread")  # of a host function
@@ -118,6 +118,8 @@ class Rows:
         functions = {row["id"]: self.names[row["name"]] for row in self.table("function")}
         kernels = {row["id"]: self.names[row["kernel"]] for row in self.table("shape")}
         nodes = {row["id"]: (row["graph"], row["graph_node"]) for row in self.table("node")}
+        # Rows name a stream of a green context by that, or by its parent.
+        lanes = {row["id"]: (row["device"], row["stream"]) for row in self.table("stream")}
         self.calls, self.device = {}, collections.defaultdict(list)
         self.bodies = collections.defaultdict(list)  # of loops, by graph and kind
         self.queries = {}
@@ -131,7 +133,7 @@ class Rows:
         for kind in ("kernel", "copy", "set", "host_function"):
             for row in self.table(kind):
                 order += 1
-                activity = Activity(kind, order, row)
+                activity = Activity(kind, order, row, lanes[row["stream"]])
                 if kind == "kernel":
                     activity.name = kernels[row["shape"]]
                 elif kind == "copy":
