@@ -91,7 +91,9 @@ enum call_entry_kind {
     CALL_ENTRY_HOST_NODE,     /* ran in a graph: context and stream are the halves of a node's id */
     CALL_ENTRY_GRAPH_LAUNCH,  /* event is CUPTI's id of the executable graph */
     CALL_ENTRY_STEP,          /* a row of `step`: event is its name, detail: it is recorded */
-    CALL_ENTRY_HOST_TIME /* a row of `host_time`: event is computing; context and stream: ready */
+    CALL_ENTRY_HOST_TIME, /* a row of `host_time`: event is computing; context and stream: ready */
+    CALL_ENTRY_VALUE      /* a row of `stream_value`: event is the address, end the value, detail
+                             its value_operation, cbid its bits */
 };
 
 struct call_entry {

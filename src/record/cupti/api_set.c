@@ -138,6 +138,11 @@ const struct api_watch api_watches[] = {
     {"cuDevicePrimaryCtxRetain", API_ROLE_CONTEXT, 0, -1, -1, false, false},
     {"cuLaunchHostFunc", API_ROLE_HOST, 0, 0, -1, false, false},
     {"cuStreamAddCallback", API_ROLE_HOST, 0, 0, -1, false, false},
+    {"cuStreamWaitValue32", API_ROLE_VALUE, CU_STREAM_MEM_OP_WAIT_VALUE_32, 0, -1, false, false},
+    {"cuStreamWaitValue64", API_ROLE_VALUE, CU_STREAM_MEM_OP_WAIT_VALUE_64, 0, -1, false, false},
+    {"cuStreamWriteValue32", API_ROLE_VALUE, CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, -1, false, false},
+    {"cuStreamWriteValue64", API_ROLE_VALUE, CU_STREAM_MEM_OP_WRITE_VALUE_64, 0, -1, false, false},
+    {"cuStreamBatchMemOp", API_ROLE_VALUE, 0, 0, -1, false, false},
 };
 
 #define WATCH_COUNT (sizeof(api_watches) / sizeof(api_watches[0]))
@@ -211,6 +216,7 @@ static bool is_watched(const struct api_watch *watch, const struct mp_config *co
     case API_ROLE_OVERLAP:
         return config->gpu == MP_SWITCH_ON && !*config->metrics;
     case API_ROLE_HOST:
+    case API_ROLE_VALUE:
         return config->gpu == MP_SWITCH_ON;
     case API_ROLE_CONTEXT:
         return *config->sample;

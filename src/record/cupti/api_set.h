@@ -44,6 +44,7 @@ enum api_role {
     API_ROLE_LAUNCH,        /* a kernel is launched, which may be profiled: MINIPROF_METRICS */
     API_ROLE_OVERLAP,       /* a kernel is launched, which may overlap the one before it */
     API_ROLE_HOST,          /* a host function is put into a stream */
+    API_ROLE_VALUE,         /* a stream waits for a value in memory or writes one */
     API_ROLE_CONTEXT,       /* a context may have been made: MINIPROF_SAMPLE */
     API_ROLE_NONE           /* cuDriverGetVersion: the recorder itself calls it, for its id */
 };
@@ -53,7 +54,7 @@ enum api_role {
 struct api_watch {
     const char *name; /* without version and _ptsz; with a * at its end, of all that begin so */
     enum api_role role;
-    uint8_t sync_kind;
+    uint8_t sync_kind; /* of API_ROLE_VALUE its CUstreamBatchMemOpType, 0 for a batch */
     int8_t stream;
     int8_t event;
     bool indirect;     /* the argument points at the handle, which is there on EXIT */

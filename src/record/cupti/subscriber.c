@@ -291,6 +291,8 @@ static bool is_switched(const struct gpu *gpu, const struct api_watch *row)
         return true;
     if (gpu->core.wanted.baseline && api_watch_steps(row))
         return false;
+    if (row->role == API_ROLE_VALUE)
+        return true;
     return row->role == API_ROLE_SYNC && !(gpu->core.wanted.metrics && api_watch_launches(row));
 }
 

@@ -319,6 +319,71 @@ void sync_calls_graph_launch(struct gpu *gpu, CUpti_CallbackId cbid, const CUpti
     sync_calls_put(gpu, log, &entry);
 }
 
+/* ---- Values in memory that streams wait for or write ---- */
+
+/* The operation of a call that is no batch. The 64-bit calls have the same arguments up to the
+ * value, which fills the slot that the 32-bit ones share with the flags. */
+static CUstreamBatchMemOpParams value_of(const struct api_watch *watch,
+                                         const CUpti_CallbackData *data)
+{
+    bool wide = watch->sync_kind == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
+                watch->sync_kind == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    const cuStreamWaitValue64_params *call64 = data->functionParams;
+    const cuStreamWaitValue32_params *call32 = data->functionParams;
+    CUstreamBatchMemOpParams value = {.operation = (CUstreamBatchMemOpType)watch->sync_kind};
+
+    value.waitValue.address = call32->addr;
+    value.waitValue.value64 = wide ? call64->value : call32->value;
+    value.waitValue.flags = wide ? call64->flags : call32->flags;
+    return value;
+}
+
+/* Barriers and flushes order nothing between streams. */
+static void put_value(struct gpu *gpu, struct call_log *log, struct call_entry entry,
+                      const CUstreamBatchMemOpParams *value)
+{
+    static const unsigned conditions = 3; /* the bits of CUstreamWaitValue_flags that are one */
+    bool wide = value->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
+                value->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    bool waits = value->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+                 value->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+
+    if (!waits && value->operation != CU_STREAM_MEM_OP_WRITE_VALUE_32 &&
+        value->operation != CU_STREAM_MEM_OP_WRITE_VALUE_64)
+        return;
+    entry.detail = MP_value_operation_write;
+    if (waits)
+        entry.detail =
+            (uint8_t)(MP_value_operation_wait_geq + (value->waitValue.flags & conditions));
+    entry.event = value->waitValue.address;
+    entry.end = wide ? value->waitValue.value64 : value->waitValue.value;
+    entry.cbid = wide ? 64 : 32;
+    sync_calls_put(gpu, log, &entry);
+}
+
+void sync_calls_values(struct gpu *gpu, const struct api_watch *watch, CUpti_CallbackId cbid,
+                       const CUpti_CallbackData *data)
+{
+    struct call_log *log = open_log(gpu);
+    const cuStreamBatchMemOp_params *batch = data->functionParams;
+    bool per_thread = is_per_thread(gpu, cbid);
+
+    if (!log || !gpu->api.syncs || !batch || !*data->correlationData || cupti_call_result(data))
+        return;
+    struct call_entry entry = entry_of(data, 0);
+    entry.kind = CALL_ENTRY_VALUE;
+    /* In a capture it becomes a node of a graph. */
+    if (!is_captured(gpu, log, (uintptr_t)batch->stream, per_thread, data->correlationId))
+        entry.stream = stream_id(gpu, log, data->context, (uintptr_t)batch->stream, per_thread);
+    if (watch->sync_kind) {
+        CUstreamBatchMemOpParams value = value_of(watch, data);
+        put_value(gpu, log, entry, &value);
+        return;
+    }
+    for (unsigned i = 0; i < batch->count && batch->paramArray; i++)
+        put_value(gpu, log, entry, &batch->paramArray[i]);
+}
+
 void sync_calls_end_polling(struct gpu *gpu)
 {
     struct call_log *log = open_log(gpu);
@@ -351,3 +416,21 @@ _Static_assert(offsetof(cuEventRecordWithFlags_params, hStream) == 8, "api_watch
 _Static_assert(offsetof(cuStreamCreateWithPriority_params, phStream) == 0, "api_watches");
 _Static_assert(offsetof(cuEventCreate_params, phEvent) == 0, "api_watches");
 _Static_assert(offsetof(cuGraphLaunch_params, hStream) == 8, "api_watches");
+_Static_assert(offsetof(cuStreamBatchMemOp_params, stream) == 0 &&
+                   offsetof(cuStreamWaitValue32_params, stream) == 0,
+               "sync_calls_values");
+_Static_assert(sizeof(cuStreamWriteValue32_params) == sizeof(cuStreamWaitValue32_params) &&
+                   sizeof(cuStreamWriteValue64_params) == sizeof(cuStreamWaitValue64_params) &&
+                   offsetof(cuStreamWaitValue64_params, addr) ==
+                       offsetof(cuStreamWaitValue32_params, addr),
+               "value_of");
+_Static_assert(offsetof(CUstreamBatchMemOpParams, waitValue.value64) ==
+                       offsetof(CUstreamBatchMemOpParams, writeValue.value64) &&
+                   offsetof(CUstreamBatchMemOpParams, waitValue.address) ==
+                       offsetof(CUstreamBatchMemOpParams, writeValue.address),
+               "put_value");
+_Static_assert(CU_STREAM_WAIT_VALUE_EQ ==
+                       MP_value_operation_wait_eq - MP_value_operation_wait_geq &&
+                   CU_STREAM_WAIT_VALUE_NOR ==
+                       MP_value_operation_wait_nor - MP_value_operation_wait_geq,
+               "one enumeration");

@@ -60,6 +60,11 @@ void sync_calls_host_function(struct gpu *gpu, CUpti_CallbackId cbid,
 void sync_calls_graph_launch(struct gpu *gpu, CUpti_CallbackId cbid,
                              const CUpti_CallbackData *data);
 
+/* EXIT of a call by which a stream waits for values in memory or writes them: a row of
+ * `stream_value` for each. The memory itself is never looked at. */
+void sync_calls_values(struct gpu *gpu, const struct api_watch *watch, CUpti_CallbackId cbid,
+                       const CUpti_CallbackData *data);
+
 /* Ends the polling loop that the thread is in: later queries begin another one. */
 void sync_calls_end_polling(struct gpu *gpu);
 

@@ -179,6 +179,14 @@ static void on_host_function(struct recorder *recorder, CUpti_CallbackId cbid,
     sync_calls_driver_call(&recorder->gpu, NULL, cbid, data);
 }
 
+static void on_value(struct recorder *recorder, const struct api_watch *watch,
+                     CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    sync_calls_driver_call(&recorder->gpu, NULL, cbid, data);
+    if (data->callbackSite == CUPTI_API_EXIT)
+        sync_calls_values(&recorder->gpu, watch, cbid, data);
+}
+
 static bool takes_stack(const struct recorder *recorder, unsigned api, CUpti_CallbackId cbid)
 {
     return recorder->gpu.core.wanted.stacks && cbid < API_CBIDS &&
@@ -219,6 +227,9 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
         break;
     case API_ROLE_HOST:
         on_host_function(recorder, cbid, data);
+        break;
+    case API_ROLE_VALUE:
+        on_value(recorder, watch, cbid, data);
         break;
     case API_ROLE_CONTEXT:
         sync_calls_driver_call(&recorder->gpu, NULL, cbid, data);

@@ -11,6 +11,7 @@
 #include "record/cupti/contexts.h"
 #include "record/cupti/cupti_api.h"
 #include "record/nvtx/nvtx.h"
+#include "record/rows/call_rows.h"
 #include "record/stacks/stacks.h"
 #include "record/waits/waits.h"
 
@@ -207,22 +208,6 @@ static void recording_take_work(struct recording *recording)
 
 /* ---- Calls that callbacks saw ---- */
 
-static void append_sync(struct recording *recording, uint32_t tid, const struct call_entry *entry)
-{
-    mp_append_sync(recording->writer,
-                   &(struct mp_row_sync){
-                       .thread = dictionary_thread(&recording->dictionary, tid),
-                       .kind = entry->detail,
-                       .context = entry->context,
-                       .stream = entry->stream,
-                       .event = entry->event,
-                       .start = entry->start,
-                       .duration = entry->end - entry->start,
-                       .correlation = decode_correlation(&recording->decoder, entry->correlation),
-                       .result = entry->result,
-                   });
-}
-
 static void append_call(struct recording *recording, uint32_t tid, const struct call_entry *entry)
 {
     struct dictionary *dictionary = &recording->dictionary;
@@ -245,37 +230,6 @@ static void append_call(struct recording *recording, uint32_t tid, const struct 
                    });
 }
 
-static void append_host_time(struct recording *recording, uint32_t tid,
-                             const struct call_entry *entry)
-{
-    mp_append_host_time(recording->writer,
-                        &(struct mp_row_host_time){
-                            .thread = dictionary_thread(&recording->dictionary, tid),
-                            .start = entry->start,
-                            .duration = entry->end - entry->start,
-                            .computing = entry->event,
-                            .ready = (uint64_t)entry->context << 32 | entry->stream,
-                        });
-}
-
-/* Steps of what a cut has discarded are no rows. */
-static void append_step(struct recording *recording, uint32_t tid, const struct call_entry *entry)
-{
-    const struct capture *capture = &recording->capture;
-    struct dictionary *dictionary = &recording->dictionary;
-
-    if (!capture->held || entry->start < capture->ranges[0].begin_time)
-        return;
-    mp_append_step(recording->writer,
-                   &(struct mp_row_step){
-                       .thread = dictionary_thread(dictionary, tid),
-                       .name = dictionary_string(dictionary, recording->step_names[entry->event]),
-                       .recorded = entry->detail,
-                       .start = entry->start,
-                       .duration = entry->end - entry->start,
-                   });
-}
-
 static void use_entry(void *context, uint32_t tid, const struct call_entry *entry)
 {
     struct recording *recording = context;
@@ -287,40 +241,18 @@ static void use_entry(void *context, uint32_t tid, const struct call_entry *entr
         return;
     }
     if (entry->kind == CALL_ENTRY_STEP) {
-        append_step(recording, tid, entry);
+        call_rows_step(recording, tid, entry);
         return;
     }
     if (!capture_keeps_time(&recording->capture, entry->start))
         return;
-    if (entry->kind == CALL_ENTRY_HOST_TIME) {
-        append_host_time(recording, tid, entry);
-        return;
-    }
     if (recording->gpu)
         clients_note(recording->gpu, entry);
-    if (entry->kind == CALL_ENTRY_SYNC)
-        append_sync(recording, tid, entry);
-    else
+    if (!call_rows_append(recording, tid, entry))
         append_call(recording, tid, entry);
 }
 
 /* ---- Waits ---- */
-
-static void append_wait(struct recording *recording, const struct mp_preload_wait *wait)
-{
-    struct dictionary *dictionary = &recording->dictionary;
-
-    mp_append_wait(recording->writer,
-                   &(struct mp_row_wait){
-                       .thread = dictionary_thread(dictionary, wait->thread),
-                       .kind = wait->kind,
-                       .object = wait->object,
-                       .start = wait->begin,
-                       .duration = wait->end - wait->begin,
-                       .waker = wait->waker ? dictionary_thread(dictionary, wait->waker) : 0,
-                       .woken = wait->waker ? wait->woken - wait->begin : 0,
-                   });
-}
 
 static void take_waits(struct recording *recording)
 {
@@ -330,7 +262,7 @@ static void take_waits(struct recording *recording)
         if (work_waiting(recording->queue))
             recording_take_work(recording);
         if (capture_keeps_span(&recording->capture, wait.begin, wait.end))
-            append_wait(recording, &wait);
+            call_rows_wait(recording, &wait);
     }
 }
 

@@ -13,9 +13,10 @@
 
 #include "base/poison.h"
 
-#define ROLE(role)  (1u << (role))
-#define ALL_ROLES   (2u * ROLE(API_ROLE_NONE) - 1)
-#define ONLY_RANGES (ROLE(API_ROLE_SYNC) | ROLE(API_ROLE_OVERLAP) | ROLE(API_ROLE_HOST))
+#define ROLE(role) (1u << (role))
+#define ALL_ROLES  (2u * ROLE(API_ROLE_NONE) - 1)
+#define ONLY_RANGES                                                                                \
+    (ROLE(API_ROLE_SYNC) | ROLE(API_ROLE_OVERLAP) | ROLE(API_ROLE_HOST) | ROLE(API_ROLE_VALUE))
 
 static struct recorder recorder;
 static struct mp_preload *const preload = (struct mp_preload *)&recorder; /* it is only there */
