@@ -129,6 +129,8 @@ SG_FUNCTION(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (stream->capture)
         return CUDA_ERROR_ILLEGAL_STATE;
+    if (stream->held)
+        return CUDA_ERROR_NOT_SUPPORTED;
     capture = calloc(1, sizeof(*capture));
     if (!capture || !(capture->graph = sg_graphNew())) {
         free(capture);

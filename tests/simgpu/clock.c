@@ -220,6 +220,15 @@ void sg_clockPlace(uint64_t when)
         sleep_until(when);
 }
 
+uint64_t sg_clockSwap(uint64_t when)
+{
+    struct thread_clock *clock = get_clock();
+    uint64_t before = clock->now;
+
+    clock->now = when;
+    return before;
+}
+
 void sg_joinHorizon(void)
 {
     if (!real_time)

@@ -453,6 +453,8 @@ SG_FUNCTION0(cuCtxSynchronize)
     uint64_t start = sg_now();
     CUresult refused = sg_captureForbid(context, NULL);
 
+    if (!refused)
+        refused = sg_heldForbid(context, NULL);
     if (refused)
         return refused;
     sg_waitUntil(sg_contextReady(context));

@@ -111,6 +111,7 @@ CUgraphNodeType sg_nodeType(const struct CUgraphNode_st *node)
         [SG_OP_RECORD] = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
         [SG_OP_WAIT] = CU_GRAPH_NODE_TYPE_WAIT_EVENT,
         [SG_OP_HOST] = CU_GRAPH_NODE_TYPE_HOST,
+        [SG_OP_VALUE] = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
     };
 
     if (node->op.type == SG_OP_EMPTY && env_number("SIMGPU_CONDITIONAL_NODES", 0))
@@ -276,7 +277,9 @@ static struct sg_span run_node(CUgraphExec exec, CUgraphNode node, CUstream stre
         return sg_eventRecordAt(node->op.event, after);
     if (node->op.type == SG_OP_WAIT && node->op.event->recorded && node->op.event->time > after)
         after = node->op.event->time;
-    if (node->op.type == SG_OP_EMPTY || node->op.type == SG_OP_WAIT)
+    if (node->op.type == SG_OP_VALUE)
+        sg_valueWriteAt(&node->op.value, sg_gridRound(after));
+    if (node->op.type == SG_OP_EMPTY || node->op.type == SG_OP_WAIT || node->op.type == SG_OP_VALUE)
         return (struct sg_span){after, after};
     return schedule_work(exec, node, stream, awaited);
 }
@@ -394,6 +397,8 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture)
         return CUDA_ERROR_NOT_SUPPORTED; /* no child graphs in this model */
+    if (stream->held)
+        return CUDA_ERROR_NOT_SUPPORTED;
     sg_advance(exec->graph->nodes.count * sg_recordingCost(SG_COST_NODE));
     launch_nodes(exec, stream);
     return CUDA_SUCCESS;

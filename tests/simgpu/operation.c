@@ -176,6 +176,16 @@ static struct sg_span run(CUstream stream, const struct sg_op *op)
     return op->type == SG_OP_RECORD ? record_event(stream, op->event) : schedule(stream, op);
 }
 
+struct sg_span sg_opStart(CUstream stream, struct sg_op *op, const struct sg_origin *origin)
+{
+    struct sg_span when = run(stream, op);
+
+    stream->kernel = op->type == SG_OP_KERNEL ? when : (struct sg_span){0, 0};
+    sg_opEmit(op, origin, when);
+    sg_opFree(op);
+    return when;
+}
+
 CUresult sg_submit(CUstream stream, struct sg_op *op, struct sg_span *span)
 {
     struct sg_origin origin = {.stream = stream, .correlation = sg_currentCall()->correlation};
@@ -194,16 +204,17 @@ CUresult sg_submit(CUstream stream, struct sg_op *op, struct sg_span *span)
         return sg_captureAdd(stream, op);
     }
     origin.submitted = sg_now();
+    if (stream->held)
+        return passes || span ? CUDA_ERROR_NOT_SUPPORTED : sg_hold(stream, op, &origin);
+    if (op->type == SG_OP_VALUE)
+        return sg_valuePut(stream, op, &origin);
     if (op->type == SG_OP_WAIT) {
         if (op->event->recorded && stream->ready < op->event->time)
             stream->ready = op->event->time;
         stream->kernel = when;
         return CUDA_SUCCESS;
     }
-    when = run(stream, op);
-    stream->kernel = op->type == SG_OP_KERNEL ? when : (struct sg_span){0, 0};
-    sg_opEmit(op, &origin, when);
-    sg_opFree(op);
+    when = sg_opStart(stream, op, &origin);
     if (passes)
         sg_profileWait(stream, when, passes);
     if (span)

@@ -64,6 +64,86 @@ static void streams_overlap(void)
     EXPECT(kernel(0) != launch(0)); /* delivered in the order of their ends */
 }
 
+#if CUDA_VERSION >= 12000
+static CUdeviceptr value_at(uint64_t value)
+{
+    CUdeviceptr address;
+
+    OK(cuMemAlloc(&address, sizeof(value)));
+    memcpy((void *)(uintptr_t)address, &value, sizeof(value));
+    return address;
+}
+
+static void a_value_orders_two_streams(void)
+{
+    CUdeviceptr x;
+    CUstream a, b;
+
+    gpu_start(kernels);
+    x = value_at(0);
+    OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamWaitValue32(b, x, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    gpu_spin(b, 50);
+    EXPECT_EQ(cuStreamSynchronize(b), CUDA_ERROR_NOT_SUPPORTED); /* for ever */
+    gpu_spin(a, 100);
+    OK(cuStreamWriteValue32(a, x, 1, 0));
+    OK(cuStreamWaitValue32(a, x, 1, CU_STREAM_WAIT_VALUE_EQ)); /* it is there */
+    gpu_spin(a, 20);
+    finish(3);
+    EXPECT(kernel(1)->start >= kernel(0)->end); /* those of `a` and `b`, after the long one */
+    EXPECT(kernel(2)->start >= kernel(0)->end);
+    EXPECT(overlap(kernel(1), kernel(2)));
+}
+
+static void a_value_of_the_host_lets_a_stream_go_on(void)
+{
+    static const uint64_t seven = 7;
+    CUdeviceptr x;
+    CUstream a;
+
+    gpu_start(kernels);
+    x = value_at(0);
+    OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamWaitValue64(a, x, 6, CU_STREAM_WAIT_VALUE_AND));
+    gpu_spin(a, 50);
+    OK(cuStreamWriteValue64(a, x, 1, 0)); /* it stands behind the wait */
+    EXPECT_EQ(cuStreamQuery(a), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(cuEventRecord(NULL, a), CUDA_ERROR_INVALID_HANDLE);
+    memcpy((void *)(uintptr_t)x, &seven, sizeof(seven));
+    OK(cuStreamSynchronize(a));
+    finish(1);
+    EXPECT_EQ(*(uint64_t *)(uintptr_t)x, 1);
+}
+
+static void a_batch_of_values_happens_in_order(void)
+{
+    CUstreamBatchMemOpParams ops[3] = {{.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32},
+                                       {.operation = CU_STREAM_MEM_OP_BARRIER},
+                                       {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32}};
+    CUdeviceptr x, y;
+    CUstream a, b;
+
+    gpu_start(kernels);
+    x = value_at(UINT64_MAX);
+    y = value_at(0);
+    OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+    ops[0].waitValue.address = x;
+    ops[0].waitValue.value = 0xfffffffe;
+    ops[0].waitValue.flags = CU_STREAM_WAIT_VALUE_NOR;
+    ops[2].writeValue.address = y;
+    ops[2].writeValue.value = 3;
+    OK(cuStreamBatchMemOp(b, 3, ops, 0));
+    EXPECT_EQ(*(uint64_t *)(uintptr_t)y, 0);
+    OK(cuStreamWriteValue32(a, x, 0xfffffffe, 0));
+    EXPECT_EQ(*(uint64_t *)(uintptr_t)y, 3);
+    EXPECT_EQ(cuStreamBatchMemOp(b, 257, ops, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuStreamWriteValue32(a, 4096, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    finish(0);
+}
+#endif
+
 static const CUpti_ActivityKind serial_kernels[] = {CUPTI_ACTIVITY_KIND_KERNEL,
                                                     CUPTI_ACTIVITY_KIND_INVALID};
 
@@ -415,6 +495,11 @@ const struct selftest schedule_tests[] = {
     {"the legacy default stream waits and is waited for", the_legacy_stream_waits_and_is_waited_for,
      NULL},
     {"an event orders two streams", an_event_orders_two_streams, NULL},
+#if CUDA_VERSION >= 12000
+    {"a value in memory orders two streams", a_value_orders_two_streams, NULL},
+    {"a value of the host lets a stream go on", a_value_of_the_host_lets_a_stream_go_on, NULL},
+    {"a batch of values happens in order", a_batch_of_values_happens_in_order, NULL},
+#endif
     {"copies of one direction share an engine", copies_share_their_engine, NULL},
     {"graph nodes follow their edges and name their graph", graph_nodes_follow_their_edges, NULL},
     {"graph-level tracing replaces the nodes", graph_trace_replaces_the_nodes, NULL},

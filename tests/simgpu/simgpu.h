@@ -139,14 +139,15 @@ void sg_ledgerNote(const struct simgpu_activity *activity);
 
 /* ---- clock.c ---- */
 
-uint64_t sg_now(void);              /* this thread's virtual time, free of charge */
-void sg_advance(uint64_t ns);       /* this thread spends ns */
-void sg_waitUntil(uint64_t when);   /* this thread waits for the device */
-void sg_skip(uint64_t when);        /* the same on the virtual clock; in real time no wait */
-void sg_joinHorizon(void);          /* this thread catches up with all others */
-void sg_clockInCall(bool in_call);  /* this thread enters or leaves the driver */
-void sg_clockPlace(uint64_t when);  /* this thread, which is the driver's, acts as if at `when` */
-uint64_t sg_hash(uint64_t counter); /* counter-based noise, seeded by SIMGPU_SEED */
+uint64_t sg_now(void);                /* this thread's virtual time, free of charge */
+void sg_advance(uint64_t ns);         /* this thread spends ns */
+void sg_waitUntil(uint64_t when);     /* this thread waits for the device */
+void sg_skip(uint64_t when);          /* the same on the virtual clock; in real time no wait */
+void sg_joinHorizon(void);            /* this thread catches up with all others */
+void sg_clockInCall(bool in_call);    /* this thread enters or leaves the driver */
+uint64_t sg_clockSwap(uint64_t when); /* this thread acts as if at `when`; when it did before */
+void sg_clockPlace(uint64_t when);    /* this thread, which is the driver's, acts as if at `when` */
+uint64_t sg_hash(uint64_t counter);   /* counter-based noise, seeded by SIMGPU_SEED */
 
 /* ---- init.c, device.c ---- */
 
@@ -247,6 +248,7 @@ struct CUstream_st {
     struct sg_capture *capture;
     struct sg_nodes tail;  /* in a capture: what the next node depends on */
     struct sg_span kernel; /* the stream's last operation, if it is a kernel that ran; else 0 */
+    struct sg_held *held;  /* what waits for a value, and what follows it; owned */
     CUstream next;
 };
 
@@ -359,7 +361,8 @@ enum sg_op_type {
     SG_OP_SET,
     SG_OP_RECORD,
     SG_OP_WAIT,
-    SG_OP_HOST
+    SG_OP_HOST,
+    SG_OP_VALUE
 };
 
 /* A host function: one of the two. */
@@ -368,6 +371,15 @@ struct sg_host {
     CUstreamCallback callback;
     CUstream handle; /* what the callback is told */
     void *data;
+};
+
+/* A value that a stream writes, or waits for. */
+struct sg_value {
+    uint64_t address;
+    uint64_t value;
+    unsigned bits; /* 32 or 64 */
+    bool waits;
+    unsigned condition; /* of CUstreamWaitValue_flags */
 };
 
 struct sg_op {
@@ -380,6 +392,7 @@ struct sg_op {
     unsigned set_width;
     CUevent event;
     struct sg_host host;
+    struct sg_value value;
 };
 
 /* Where an operation's record says it came from. */
@@ -401,8 +414,28 @@ enum sg_engine sg_opEngine(const struct sg_op *op);
 uint64_t sg_opDuration(const struct sg_op *op, uint64_t counter, uint64_t start);
 void sg_opEmit(const struct sg_op *op, const struct sg_origin *origin, struct sg_span span);
 struct sg_span sg_eventRecordAt(CUevent event, uint64_t when);
+/* Runs it in the stream, schedules and tells it; frees what it owns. When, or zero. */
+struct sg_span sg_opStart(CUstream stream, struct sg_op *op, const struct sg_origin *origin);
 CUresult sg_opClone(struct sg_op *to, const struct sg_op *from);
 void sg_opFree(struct sg_op *op);
+
+/* ---- value.c: values in memory that streams write and wait for ---- */
+
+/* An operation that is kept back, with the moment of its call. */
+struct sg_held {
+    struct sg_op op;
+    struct sg_origin origin;
+    struct sg_held *next;
+};
+
+/* Puts a wait or a write in the stream. */
+CUresult sg_valuePut(CUstream stream, struct sg_op *op, const struct sg_origin *origin);
+/* Keeps it back until the stream goes on; takes over what it owns. */
+CUresult sg_hold(CUstream stream, struct sg_op *op, const struct sg_origin *origin);
+/* A node of a graph writes. */
+void sg_valueWriteAt(const struct sg_value *value, uint64_t when);
+/* Refuses to wait for a stream that is held, or for a context that has one. */
+CUresult sg_heldForbid(CUcontext context, CUstream stream);
 
 /* ---- host.c: host functions, on a thread of the driver ---- */
 

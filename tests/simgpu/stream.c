@@ -134,6 +134,8 @@ SG_FUNCTION(cuStreamDestroy_v2, (CUstream hStream), hStream)
         return CUDA_ERROR_INVALID_HANDLE;
     if (hStream->capture)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (hStream->held)
+        return CUDA_ERROR_NOT_SUPPORTED;
     sg_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, hStream->context, hStream, NULL);
     /* The real driver lets the work finish without its stream; its end must not be forgotten
      * by a later wait for the whole context or by the legacy default stream. */
@@ -183,6 +185,8 @@ SG_FUNCTION(cuStreamQuery, (CUstream hStream), hStream)
     CUresult refused = sg_captureForbid(NULL, stream);
     bool busy;
 
+    if (!refused)
+        refused = sg_heldForbid(NULL, stream);
     if (refused)
         return refused;
     busy = sg_streamReady(stream) > sg_now();
@@ -197,6 +201,8 @@ SG_FUNCTION(cuStreamSynchronize, (CUstream hStream), hStream)
     uint64_t start = sg_now();
     CUresult refused = sg_captureForbid(NULL, stream);
 
+    if (!refused)
+        refused = sg_heldForbid(NULL, stream);
     if (refused)
         return refused;
     sg_waitUntil(sg_streamReady(stream));
