@@ -4,6 +4,7 @@
  *     read.c    second pass: rows -> activities in their lanes, `sync` rows, names
  *     lanes.c   sorts each lane; calls inside calls become pieces
  *     link.c    in API order: launches, streams, events, synchronisation; with fronts.c
+ *     values.c  values in memory that streams write and wait for
  *     waits.c   waits outside of CUDA, who woke them, and how host code is divided
  *     nodes.c   the nodes of graph launches
  *     bind.c    shortest latencies, and what binds each activity
@@ -15,18 +16,36 @@
 #include "profile/dense.h"
 #include "reports/deps/deps.h"
 
-/* A row of `sync`. */
+/* A row of `sync` or `stream_value`. */
 struct deps_sync {
     uint64_t begin;
     uint64_t end;
     uint64_t correlation;
-    uint64_t event;   /* CUDA's handle */
+    uint64_t event;   /* CUDA's handle; DEPS_SYNC_VALUE: which one of the values */
     uint64_t context; /* CUPTI's id */
     uint32_t thread;  /* lane */
     uint32_t stream;  /* lane; DEPS_NONE: none, or not known */
-    uint8_t kind;     /* of enum sync_kind */
+    uint8_t kind;     /* of enum sync_kind, or DEPS_SYNC_VALUE */
     bool failed;
     bool has_call; /* a row of `call` has its correlation id */
+};
+
+#define DEPS_SYNC_VALUE UINT8_MAX
+
+/* What a row of `stream_value` has besides. What follows `lane` is found while linking. */
+struct deps_value {
+    uint64_t address;
+    uint64_t value;
+    uint64_t correlation;
+    uint8_t operation; /* of enum value_operation */
+    bool wide;         /* 64 bits */
+    uint32_t lane;     /* the stream; DEPS_NONE: not known, or it is a node of a graph */
+    uint64_t moment;   /* ns: it happens then, or later */
+    uint64_t next;     /* ns: begin of the launch after a wait; UINT64_MAX: there is none */
+    uint64_t over;     /* ns: when a wait is over, as far as that launch tells; 0: it does not */
+    uint32_t stands;   /* reference to what is ahead of it in its stream */
+    uint32_t write;    /* which one let a wait through; DEPS_NONE: none that is known */
+    uint32_t ahead;    /* the wait ahead of a wait in its stream, with no launch between them */
 };
 
 /* A row of `edge`. */
@@ -67,6 +86,9 @@ struct deps_builder {
     size_t sync_count, sync_capacity;
     struct deps_edge *edges;
     size_t edge_count, edge_capacity;
+    struct deps_value *values;
+    size_t value_count, value_capacity;
+    bool values_changed; /* since the round of linking began (values.c) */
 };
 
 #define DEPS_NO_STREAM UINT32_MAX /* in the column `stream` of `sync` */
@@ -120,6 +142,8 @@ struct deps_stream {
     uint32_t graph_last;        /* of its last graph launch, the node that ends last, */
     uint32_t graph_front;       /* and all nodes that no other node waits for */
     uint64_t graph_correlation; /* and that launch */
+    uint64_t value_moment;      /* ns: what it does next with a value happens then, or later */
+    uint32_t values;            /* the last wait for a value since the last launch; DEPS_NONE */
     uint32_t context;
     uint8_t role;
     bool in_changed; /* stands in its context's list */
@@ -162,6 +186,10 @@ enum mp_status deps_default_front(struct deps_streams *streams, uint32_t lane, u
 /* The front of a stream. */
 enum mp_status deps_stream_front(struct deps_streams *streams, uint32_t lane, uint32_t *front);
 
+/* The same for what is recorded in the stream now: in the default stream, what it has gathered of
+ * others becomes its own. */
+enum mp_status deps_gathered_front(struct deps_streams *streams, uint32_t lane, uint32_t *front);
+
 /* The latest front of a context and of its green contexts, by its index; DEPS_NONE: of all
  * contexts. */
 enum mp_status deps_context_front(struct deps_streams *streams, uint32_t context, uint32_t *front);
@@ -201,6 +229,20 @@ enum mp_status deps_nodes_adopt(struct deps_nodes *nodes, struct deps *deps);
  * for waiting for the whole launch. */
 enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
                                const struct deps_launch *launch, uint32_t *end);
+
+/* ---- Values in memory, values.c ---- */
+
+/* A call that writes or awaits a value, in API order. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status deps_values_call(struct deps_builder *builder, struct deps_streams *streams,
+                                const struct deps_sync *sync);
+
+/* Something is launched in the stream: no wait that is called later counts for it. */
+void deps_values_launch(struct deps_builder *builder, struct deps_stream *stream,
+                        const struct deps_launch *launch);
+
+/* Links all calls by `link`, as often as it takes to find out which write ended which wait. */
+typedef enum mp_status deps_link_calls(struct deps_builder *builder);
+enum mp_status deps_values_link(struct deps_builder *builder, deps_link_calls *link);
 
 /* Whether an activity can have waited for one of another stream (section 2, tolerance); counts
  * clamped and contradicted dependencies. */

@@ -149,6 +149,16 @@ static enum mp_status count_sync(void *context, const struct mp_batch *batch, ui
     return reach_stream(builder, 0, sync.context[row], sync.stream[row], &lane);
 }
 
+static enum mp_status count_value(void *context, const struct mp_batch *batch, uint32_t row)
+{
+    const struct mp_stream_value_columns value = mp_stream_value_columns(batch->columns);
+    uint32_t lane;
+
+    if (value.stream[row] == DEPS_NO_STREAM || !value.context[row])
+        return MP_OK;
+    return reach_stream(context, 0, value.context[row], value.stream[row], &lane);
+}
+
 /* The threads of a wait have lanes, and that of a host function, if the trace knows them. */
 static enum mp_status count_wait(void *context, const struct mp_batch *batch, uint32_t row)
 {
@@ -183,6 +193,7 @@ static const struct reading_table tables[] = {
     {MP_TABLE_graph, MP_MASK(graph, stream), .take = count_graphs},
     {MP_TABLE_call, MP_MASK(call, thread), .take = count_calls},
     {MP_TABLE_sync, MP_MASK(sync, thread, context, stream), .take_row = count_sync},
+    {MP_TABLE_stream_value, MP_MASK(stream_value, context, stream), .take_row = count_value},
     {MP_TABLE_wait, MP_MASK(wait, thread, waker), .take_row = count_wait},
     {MP_TABLE_host_function, MP_MASK(host_function, stream, thread),
      .take_row = count_host_function},
@@ -350,5 +361,6 @@ void deps_builder_free(struct deps_builder *builder)
     free(builder->room);
     free(builder->syncs);
     free(builder->edges);
+    free(builder->values);
     *builder = (struct deps_builder){.deps = NULL};
 }

@@ -256,6 +256,7 @@ struct deps_counts {
     uint64_t contradicted;
     uint64_t overlapping;
     uint64_t unknown_events;
+    uint64_t unknown_values; /* waits of streams for values that no stream is known to write */
     uint64_t undecided; /* device activities that their launch or their stream may have bound */
     uint64_t unknown_wakers; /* waits whose thread or waker is not known, or both are the same */
     uint64_t wrong_wakers;   /* waits whose waker cannot have woken them then */
@@ -320,8 +321,9 @@ struct deps_options {
 };
 
 /* Reads the trace and builds the graph: O(rows) time, at most 100 bytes of memory an activity
- * (without fronts). MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (over 2^31 activities); `deps` is then
- * empty. On success deps_free gives it back. */
+ * (without fronts), and 64 more while calls are linked if streams wait for values in memory.
+ * MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (over 2^31 activities); `deps` is then empty. On success
+ * deps_free gives it back. */
 enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
                          struct deps *deps, struct mp_error *error);
 

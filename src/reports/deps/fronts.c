@@ -66,8 +66,11 @@ static enum mp_status set_up(struct deps_streams *streams, const struct deps_bui
 
         if (deps->lanes[i].is_thread)
             continue;
-        *stream = (struct deps_stream){
-            .own = DEPS_NONE, .wait = DEPS_NONE, .latest = DEPS_NONE, .graph_last = DEPS_NONE};
+        *stream = (struct deps_stream){.own = DEPS_NONE,
+                                       .wait = DEPS_NONE,
+                                       .latest = DEPS_NONE,
+                                       .graph_last = DEPS_NONE,
+                                       .values = DEPS_NONE};
         MP_TRY(reach_family(streams, contexts, deps->lanes[i].context, &stream->context));
         stream->role = (uint8_t)role_of(contexts, &deps->lanes[i]);
         if (stream->role == DEPS_ROLE_DEFAULT)
@@ -125,6 +128,17 @@ enum mp_status deps_stream_front(struct deps_streams *streams, uint32_t lane, ui
     return deps_join(streams->deps, front, streams->items[lane].own);
 }
 
+enum mp_status deps_gathered_front(struct deps_streams *streams, uint32_t lane, uint32_t *front)
+{
+    struct deps_stream *stream = &streams->items[lane];
+
+    MP_TRY(deps_stream_front(streams, lane, front));
+    if (stream->role != DEPS_ROLE_DEFAULT || *front == stream->own)
+        return MP_OK;
+    stream->own = *front;
+    return deps_streams_changed(streams, lane);
+}
+
 static enum mp_status add_context(struct deps_streams *streams, size_t context, uint32_t *front)
 {
     MP_TRY(gather(streams, &streams->contexts[context]));
@@ -178,13 +192,20 @@ uint32_t deps_best(const struct deps *deps, uint32_t reference)
 static enum mp_status add_front(struct deps_fronts *fronts, const struct deps_front *front,
                                 uint32_t *reference)
 {
+    uint64_t parts = (uint64_t)front->left << 32 | front->right;
+    uint32_t known = fronts->shared ? mp_map_get(&fronts->known, parts) : MP_MAP_ABSENT;
+
+    if (known != MP_MAP_ABSENT) {
+        *reference = known;
+        return MP_OK;
+    }
     /* The last number would read as DEPS_NONE. */
     if (fronts->count >= DEPS_FRONT_BIT - 1)
         return MP_ERR_LIMIT;
     MP_TRY(mp_reserve((void **)&fronts->items, fronts->count, &fronts->capacity, sizeof *front));
     fronts->items[fronts->count] = *front;
     *reference = (uint32_t)fronts->count++ | DEPS_FRONT_BIT;
-    return MP_OK;
+    return fronts->shared ? mp_map_put(&fronts->known, parts, *reference) : MP_OK;
 }
 
 enum mp_status deps_join(struct deps *deps, uint32_t *into, uint32_t other)

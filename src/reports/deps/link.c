@@ -231,6 +231,7 @@ static enum mp_status link_advance(struct link *link, const struct deps_launch *
         MP_TRY(deps_join(deps, &stream->own, end));
     stream->latest = later_launch(deps, stream->latest, deps_best(deps, end));
     stream->wait = DEPS_NONE;
+    deps_values_launch(link->builder, stream, launch);
     if (launch->call != DEPS_NONE)
         link->thread_contexts[deps->activities[launch->call].lane] =
             deps_current_context(&link->streams, stream->context);
@@ -422,12 +423,7 @@ static enum mp_status record_event(struct link *link, const struct deps_sync *sy
 
     if (sync->stream == DEPS_NONE)
         return MP_OK;
-    struct deps_stream *stream = &link->streams.items[sync->stream];
-    MP_TRY(deps_stream_front(&link->streams, sync->stream, &front));
-    if (stream->role == DEPS_ROLE_DEFAULT && front != stream->own) {
-        stream->own = front; /* it has gathered the blocking streams */
-        MP_TRY(deps_streams_changed(&link->streams, sync->stream));
-    }
+    MP_TRY(deps_gathered_front(&link->streams, sync->stream, &front));
     if (event == MP_MAP_ABSENT) {
         MP_TRY(MP_RESERVE(link->events, link->event_count, link->event_capacity));
         event = (uint32_t)link->event_count++;
@@ -462,6 +458,8 @@ static enum mp_status link_sync(struct link *link, const struct deps_sync *sync,
         return record_event(link, sync);
     case MP_sync_kind_stream_wait_event:
         return wait_for_event(link, sync);
+    case DEPS_SYNC_VALUE:
+        return deps_values_call(link->builder, &link->streams, sync);
     case MP_sync_kind_event_create:
     case MP_sync_kind_event_destroy:
         mp_map_remove(&link->event_index, sync->event);
@@ -639,7 +637,7 @@ static void free_link(struct link *link)
     deps_nodes_free(link->nodes);
 }
 
-enum mp_status deps_link(struct deps_builder *builder)
+static enum mp_status link_calls(struct deps_builder *builder)
 {
     struct deps *deps = builder->deps;
     size_t items = (size_t)deps->count + builder->sync_count;
@@ -669,4 +667,9 @@ enum mp_status deps_link(struct deps_builder *builder)
     free(scratch);
     free_link(&link);
     return status;
+}
+
+enum mp_status deps_link(struct deps_builder *builder)
+{
+    return builder->value_count ? deps_values_link(builder, link_calls) : link_calls(builder);
 }

@@ -38,6 +38,8 @@ struct deps_fronts {
     struct deps_front *items;
     size_t count;
     size_t capacity;
+    struct mp_map known; /* if `shared`: the two parts of a front -> its reference */
+    bool shared;         /* the same parts make the same front */
 };
 
 /* Whether a reference stands for a front, not for an activity. */

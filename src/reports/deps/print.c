@@ -70,6 +70,11 @@ static void note_counts(const struct report_out *out, const struct deps_report *
     note_count(out, report, counts->unknown_events,
                "wait for an event whose record is not in the trace was left out.",
                "waits for events whose records are not in the trace were left out.");
+    note_count(out, report, counts->unknown_values,
+               "wait of a stream for a value in memory has no known order: the host, a kernel, a "
+               "graph or another process wrote it.",
+               "waits of streams for values in memory have no known order: the host, a kernel, a "
+               "graph or another process wrote them.");
     note_count(out, report, counts->unknown_wakers,
                "wait names a thread that the trace does not know: the wait has a time of its own.",
                "waits name threads that the trace does not know: they have a time of their own.");
@@ -210,7 +215,8 @@ static void json_counts(struct json_writer *json, const struct deps_counts *coun
         FACT("contradicted", counts->contradicted), FACT("overlapping", counts->overlapping),
         FACT("doubtful_percent", doubtful_percent(counts)), FACT("undecided", counts->undecided),
         FACT("unknown_wakers", counts->unknown_wakers), FACT("wrong_wakers", counts->wrong_wakers),
-        FACT("unknown_events", counts->unknown_events), FACT("unlaunched", counts->unlaunched),
+        FACT("unknown_events", counts->unknown_events),
+        FACT("unknown_values", counts->unknown_values), FACT("unlaunched", counts->unlaunched),
         FACT("unknown_graphs", counts->unknown_graphs));
 }
 

@@ -473,6 +473,40 @@ static enum mp_status take_sync(void *context, const struct mp_batch *batch, uin
     return MP_OK;
 }
 
+/* It is a call among the rows of `sync`, with a thread that nobody asks for. */
+static enum mp_status take_value(void *context, const struct mp_batch *batch, uint32_t row)
+{
+    struct deps_builder *builder = context;
+    const struct mp_stream_value_columns values = mp_stream_value_columns(batch->columns);
+    struct deps_value value = {.address = values.address[row],
+                               .value = values.value[row],
+                               .correlation = values.correlation[row],
+                               .operation = (uint8_t)values.operation[row],
+                               .wide = values.bits[row] > 32,
+                               .lane = DEPS_NONE,
+                               .stands = DEPS_NONE,
+                               .write = DEPS_NONE};
+    struct deps_sync sync = {.begin = values.start[row],
+                             .end = values.start[row],
+                             .correlation = values.correlation[row],
+                             .event = builder->value_count,
+                             .context = values.context[row],
+                             .stream = DEPS_NONE,
+                             .kind = DEPS_SYNC_VALUE};
+
+    if (!times_are_good(&builder->deps->quality, values.start[row], 0) ||
+        values.operation[row] > MP_value_operation_wait_nor)
+        return MP_OK;
+    if (values.stream[row] != DEPS_NO_STREAM && values.context[row] && value.correlation)
+        sync.stream = value.lane =
+            mp_map_get(&builder->streams, contexts_key(values.context[row], values.stream[row]));
+    MP_TRY(MP_RESERVE(builder->values, builder->value_count, builder->value_capacity));
+    MP_TRY(MP_RESERVE(builder->syncs, builder->sync_count, builder->sync_capacity));
+    builder->values[builder->value_count++] = value;
+    builder->syncs[builder->sync_count++] = sync;
+    return MP_OK;
+}
+
 static enum mp_status take_edge(void *context, const struct mp_batch *batch, uint32_t row)
 {
     struct deps_builder *builder = context;
@@ -501,6 +535,9 @@ static const struct reading_table tables[] = {
     {MP_TABLE_sync,
      MP_MASK(sync, start, duration, correlation, thread, kind, context, stream, event, result),
      .take_row = take_sync},
+    {MP_TABLE_stream_value,
+     MP_MASK(stream_value, stream, context, operation, bits, address, value, start, correlation),
+     .take_row = take_value},
     {MP_TABLE_host_function,
      MP_MASK(host_function, start, duration, correlation, stream, name, node, thread),
      .take_row = take_host_function},
@@ -524,6 +561,6 @@ enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,
     for (int i = 0; i < DEPS_MEMOS; i++)
         dense_init(&builder->memos[i], sizeof(struct deps_name_memo), definitions_limit(trace));
     MP_TRY(reading_run(&reading, error));
-    builder->deps->no_syncs = !builder->sync_count;
+    builder->deps->no_syncs = builder->sync_count == builder->value_count;
     return MP_OK;
 }

@@ -377,6 +377,7 @@ static void add_counts(struct deps *to, const struct deps *from)
     sum->contradicted += one->contradicted;
     sum->overlapping += one->overlapping;
     sum->unknown_events += one->unknown_events;
+    sum->unknown_values += one->unknown_values;
     sum->unknown_wakers += one->unknown_wakers;
     sum->wrong_wakers += one->wrong_wakers;
     sum->unlaunched += one->unlaunched;

@@ -115,6 +115,11 @@ void put_failed_sync(unsigned kind, uint64_t stream, uint64_t event, uint64_t be
 void put_record(uint64_t stream, uint64_t event, uint64_t at, uint64_t correlation);
 void put_wait(uint64_t stream, uint64_t event, uint64_t at, uint64_t correlation);
 
+/* A value in memory that a stream writes or waits for; `bits` is 32 or 64. NO_STREAM: in a graph.
+ */
+void put_stream_value(uint64_t stream, unsigned operation, unsigned bits, uint64_t address,
+                      uint64_t value, uint64_t at, uint64_t correlation);
+
 /* A call of thread 1 with its row of `sync`. */
 void put_stream_sync(uint64_t stream, uint64_t begin, uint64_t end, uint64_t correlation);
 void put_event_sync(uint64_t event, uint64_t begin, uint64_t end, uint64_t correlation);

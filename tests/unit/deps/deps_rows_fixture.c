@@ -352,6 +352,20 @@ void put_wait(uint64_t stream, uint64_t event, uint64_t at, uint64_t correlation
     put_sync(MP_sync_kind_stream_wait_event, 1, stream, event, at, at + 1, correlation);
 }
 
+void put_stream_value(uint64_t stream, unsigned operation, unsigned bits, uint64_t address,
+                      uint64_t value, uint64_t at, uint64_t correlation)
+{
+    mp_append_stream_value(scene.writer,
+                           &(struct mp_row_stream_value){.stream = number_of(stream),
+                                                         .context = context_of(stream),
+                                                         .operation = operation,
+                                                         .bits = bits,
+                                                         .address = address,
+                                                         .value = value,
+                                                         .start = at * US,
+                                                         .correlation = correlation});
+}
+
 void put_stream_sync(uint64_t stream, uint64_t begin, uint64_t end, uint64_t correlation)
 {
     put_call(1, "cudaStreamSynchronize", begin, end, correlation);

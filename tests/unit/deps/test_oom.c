@@ -26,6 +26,8 @@ static void put_everything(void)
     put_launch(8, "a", 10, 15, 60, 1);
     put_record(8, 0xe1, 16, 2);
     put_wait(9, 0xe1, 18, 3);
+    put_stream_value(8, MP_value_operation_write, 32, 0x1000, 1, 16, 2);
+    put_stream_value(9, MP_value_operation_wait_eq, 32, 0x1000, 1, 18, 3);
     put_launch(9, "b", 20, 63, 90, 4);
     put_launch(ON(2, 7), "other", 26, 31, 40, 5);
     put_copy(7, MP_copy_kind_HtoD, PAGEABLE, 92, 95, 6);

@@ -63,6 +63,7 @@ const WORDS = {
     wrong_wakers: "Impossible wakers",
     unlaunched: "Work without a launch",
     unknown_events: "Unknown events",
+    unknown_values: "Unknown values in memory",
     unknown_graphs: "Unknown graphs",
     critical_ns: "On critical path",
     waiting_ns: "Waiting",
