@@ -39,7 +39,24 @@ class Fronts:
         for correlation, event in stream.waits:
             if since < correlation < when:
                 activities += self.event(event, correlation)
+        for correlation, address, step in stream.values:
+            if since < correlation < when:
+                activities += self.value(address, step, correlation)
         return distinct(activities)
+
+    def value(self, address, step, when):
+        """D4: what the write stands for that lets a wait through: the first of that step or a later
+        one, also if it is called after the wait."""
+        if "D4-value" in self.broken:
+            return []
+        for write in self.truth.writes[address]:
+            if write.step >= step:
+                if "D4-value-later" in self.broken and write.correlation > when:
+                    return []
+                if "D4-value-last" in self.broken:
+                    write = self.truth.writes[address][-1]
+                return self.front(write.stream, write.correlation)
+        return []
 
     def same_graph(self, launch):
         """D4: an executable graph is not launched beside itself."""

@@ -8,6 +8,7 @@ import random
 from batch import plays
 from program import (CHILD, EVENTS, FIRST_CAPTURED, LOOP, OBJECTS, POLLER, THREADS, Op, Program,
                      has_loop, repaired)
+from values import ADDRESSES, CAN_WAIT, MAX_STEP, PROGRAMS, numbers_of
 
 MICROSECONDS = (1, 2, 3, 5, 5, 8, 10, 13, 20, 30, 40, 60, 90, 150)
 BYTES = (1, 64, 256, 4096, 4096, 30000, 65536, 200000)
@@ -21,6 +22,7 @@ WAIT_KINDS = (0, 1, 2, 4, 5, 6, 9, 10)  # wait_kind
 # Without it the recorder does not know of which launch a host function in a graph is.
 HOST_NODES = plays("cuptiGetGraphExecId")
 LOOPS = plays("cuGraphConditionalHandleCreate", "cuda")
+VALUES = plays("cuStreamWaitValue32_v2", "cuda")
 
 # Weights of the operations by theme; `any` is added to each.
 THEMES = {
@@ -31,8 +33,8 @@ THEMES = {
             "hostfree": 0.3, "module": 0.1, "graph": 1, "makestream": 0.5, "dropstream": 0.4,
             "dropevent": 0.5, "makeevent": 0.4, "capture": 0.3, "build": 0.3, "fork": 2.5,
             "hold": 0.5, "copypeer": 0.4, "pdl": 1.5, "hostfunc": 0.5, "handshake": 1,
-            "hostwait": 0.5,
-            "post": 0.2, "await": 0.3, "join": 0.3, "sleep": 0.2, "poll": 0.4},
+            "hostwait": 0.5, "post": 0.2, "await": 0.3, "join": 0.3, "sleep": 0.2, "poll": 0.4,
+            "value": 0.4},
     "events": {"record": 8, "wait": 10, "eventsync": 2, "eventquery": 2, "fork": 10, "kernel": 6},
     "graphs": {"graph": 14, "capture": 2, "build": 2, "wait": 3, "record": 3, "fork": 2},
     "default": {"kernel": 10, "copyinnow": 3, "copyoutnow": 3, "setnow": 2, "streamsync": 2},
@@ -45,6 +47,7 @@ THEMES = {
     "threads": {"handshake": 20, "post": 2, "await": 3, "join": 4, "sleep": 2, "hostwait": 2,
                 "streamsync": 4, "work": 6},
     "polls": {"poll": 12, "kernel": 8, "graph": 3, "handshake": 2, "streamsync": 3},
+    "values": {"value": 40, "kernel": 6, "set": 2, "record": 2, "wait": 2, "streamsync": 1},
     "plain": {},
 }
 # Streams of which a theme picks its own.
@@ -72,6 +75,8 @@ class Generator:
         self.events = [EVENTS * r.choice(self.devices) + r.randrange(FIRST_CAPTURED)
                        for _ in range(r.randint(1, 4))]
         self.graphs, self.ops = {}, []
+        self.steps = [0] * ADDRESSES  # of values in memory
+        self.writers = {}
         self.inner = {}  # made before the range; other graphs may hold them
 
     def program(self):
@@ -289,6 +294,50 @@ class Generator:
                                     numbers=(other, r.choice(MICROSECONDS), 0))]
         return [op._replace(numbers=op.numbers[:1]) if op.name == "streamsync" else
                 op._replace(numbers=(other, 4096)) if op.name == "set" else op for op in ops]
+
+    def value(self, name, device, stream, address, step):
+        """A wait or a write of a step of one of the program's addresses."""
+        numbers = numbers_of(name, stream, self.seed % PROGRAMS * ADDRESSES + address, step,
+                             self.random.random() < 0.3)
+        return self.op(name, *numbers, device=device)
+
+    def burst(self, device, stream):
+        """Some work of a stream, or none."""
+        r = self.random
+        return [self.op("kernel", stream, r.choice(MICROSECONDS), int(r.random() < 0.5),
+                        device=device) for _ in range(r.choice((0, 1, 1, 2)))]
+
+    def write(self, address):
+        """The next step of an address, behind work."""
+        r = self.random
+        device, stream = self.writers.setdefault(
+            address, (r.choice(self.devices), r.choice((*self.streams, *CAN_WAIT))))
+        self.steps[address] = min(self.steps[address] + 1, 1 if address % 4 == 1 else MAX_STEP)
+        return self.burst(device, stream) + \
+            [self.value("valuewrite", device, stream, address, self.steps[address])]
+
+    def make_value(self):
+        """A stream waits for a write that another one makes before or after that call; perhaps it
+        then writes too, before it does anything else."""
+        r = self.random
+        if not VALUES:
+            return []
+        address, other = r.sample(range(ADDRESSES), 2)
+        writing = [op for _ in range(r.choice((1, 1, 1, 2, 3))) for op in self.write(address)]
+        early = r.random() < 0.6
+        device = r.choice(self.devices)
+        stream = r.choice(CAN_WAIT if early or r.random() < 0.5 else self.streams)
+        step = r.choice((self.steps[address], r.randint(1, self.steps[address])))
+        waiting = [self.value("valuewait", device, stream, address, step)]
+        if r.random() < 0.4 and self.writers.setdefault(other, (device, stream)) == \
+                (device, stream):
+            waiting += self.write(other)
+        waiting += self.burst(device, stream)
+        ops = waiting + writing if early else writing + waiting
+        for at in range(len(ops)):
+            if r.random() < 0.1:
+                ops.insert(at, self.op("kernel", self.stream(), r.choice(MICROSECONDS), 0))
+        return ops
 
     def make_eventsync(self):
         """Any event, on any device."""

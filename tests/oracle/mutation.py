@@ -20,6 +20,7 @@ import oracle
 import truth
 
 BROKEN = ("D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "D11", "D4-record", "D4-clear",
+          "D4-value", "D4-value-later", "D4-value-last",
           "D5-nonblocking", "D6-copy", "D7-empty", "D8-context", "D9-function", "D9-waker",
           "watches", "shortest", "percentile", "overlap", "overlap-alone", "overlap-bound",
           "overlap-latency",

@@ -8,6 +8,9 @@ of a device are for captures. Objects that threads wait for have numbers too (wa
 """
 import collections
 
+from values import NAMES as VALUES
+from values import Held
+
 THREADS, DEVICES = 3, 3
 POLLER = 3  # a thread that only watches
 EVENTS, FIRST_CAPTURED = 12, 8
@@ -50,6 +53,7 @@ class Slots:
     def __init__(self):
         self.streams, self.blocks, self.host_blocks = set(), set(), set()
         self.graphs, self.execs, self.gone_events = {}, {}, set()
+        self.held = Held()
 
     def has_stream(self, op, stream):
         """Whether a stream of the operation's device can be used."""
@@ -58,7 +62,9 @@ class Slots:
     def accept(self, op):
         """Whether the operation is valid now; it then takes effect."""
         rule = getattr(self, "do_" + op.name, None)
-        return rule(op, *op.numbers) if rule else self.plain(op)
+        if op.name in VALUES and not self.plain(op):
+            return False
+        return self.held.accept(op) and (rule(op, *op.numbers) if rule else self.plain(op))
 
     def plain(self, op):
         """Operations that only need their stream or event."""
@@ -68,7 +74,8 @@ class Slots:
         if op.name in ("eventsync", "eventquery"):
             return numbers[0] not in self.gone_events
         if op.name in ("kernel", "pdl", "hostfunc", "callback", "copyin", "copyout", "copywithin",
-                       "copypeer", "set", "hold", "streamsync", "streamsyncwait", "streamquery"):
+                       "copypeer", "set", "hold", "streamsync", "streamsyncwait", "streamquery",
+                       *VALUES):
             return self.has_stream(op, numbers[0])
         return True
 
@@ -170,9 +177,15 @@ def add_waits(program, slots):
 
 def repaired(program):
     """The valid part of a program, and what has to be done after it for the next one."""
-    slots = Slots()
-    program.before = [op for op in program.before if slots.accept(op)]
-    program.ops = [op for op in program.ops if slots.accept(op)]
+    while True:
+        slots = Slots()
+        before = [op for op in program.before if slots.accept(op)]
+        ops = [op for op in program.ops if slots.accept(op)]
+        if not slots.held.stuck():
+            break
+        stuck = slots.held.stuck()[0]
+        program.ops = [op for op in program.ops if op is not stuck]
+    program.before, program.ops = before, ops
     add_waits(program, slots)
     program.after = (
         [Op(0, device, "dropstream", (stream,)) for device, stream in sorted(slots.streams)]

@@ -25,6 +25,7 @@
 #include "functions.h"
 #include "lines.h"
 #include "nodes.h"
+#include "values.h"
 #include "waits.h"
 
 enum {
@@ -271,6 +272,13 @@ static void await_event(void)
 static void hold(void)
 {
     simgpu_hold(next_stream());
+}
+
+static void put_value(void)
+{
+    CUstream s = next_stream();
+
+    DO(values_put(&current, s));
 }
 
 static void sync_event(void)
@@ -520,6 +528,8 @@ static const struct op_row {
     {"record", record},
     {"wait", await_event},
     {"hold", hold},
+    {"valuewait", put_value},
+    {"valuewrite", put_value},
     {"eventsync", sync_event},
     {"streamsync", sync_stream},
     {"streamsyncwait", sync_stream_waiting},
@@ -699,6 +709,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < DEVICES; i++)
         set_up(i);
     DO(cuMemHostAlloc((void **)&pinned, BUFFER_BYTES, 0));
+    DO(values_make());
     start_threads();
     fprintf(log_file, "%u %u %u %u\n", workers[0].tid, workers[1].tid, workers[2].tid,
             workers[3].tid);

@@ -31,11 +31,12 @@ class Mismatch(Exception):
 
 
 class Stream:
-    """A stream; `launches`, `waits`, `records` in the order of the API."""
+    """A stream; `launches`, `waits`, `records`, `values` in the order of the API."""
 
     def __init__(self, device, kind):
         self.device, self.kind = device, kind  # kind: default, blocking, nonblocking
         self.launches, self.waits, self.records = [], [], []
+        self.values = []  # waits for them: (correlation, address, step)
 
 
 class Launch:
@@ -106,6 +107,7 @@ class Wait:
 
 
 Event = collections.namedtuple("Event", "correlation stream")  # stream None: cleared
+Write = collections.namedtuple("Write", "correlation stream step")
 Window = collections.namedtuple("Window", "range begin mark first last")
 
 
@@ -183,6 +185,7 @@ class Truth:
         self.windows = self.rows.windows()
         self.streams, self.events = {}, collections.defaultdict(list)
         self.of_device = collections.defaultdict(list)  # all streams there ever were
+        self.writes = collections.defaultdict(list)  # by address
         self.launches, self.calls, self.waits = [], [], []
         self.last_launches = {}  # by graph
         self.graphs, self.current, self.window = {}, {}, None
@@ -314,6 +317,8 @@ class Truth:
             self.events[op.numbers[0]].append(Event(correlation, None))
         elif op.name == "wait":
             self.stream(op, op.numbers[1]).waits.append((correlation, op.numbers[0]))
+        elif op.name in ("valuewait", "valuewrite"):
+            self.value(op, correlation)
         elif op.name == "makestream":
             kind = "nonblocking" if op.numbers[1] else "blocking"
             self.add_stream((op.device, op.numbers[0]), kind)
@@ -321,6 +326,16 @@ class Truth:
             call.event_or_stream = self.stream(op, op.numbers[0])
         elif op.name == "eventsync":
             call.event_or_stream = op.numbers[0]
+
+    def value(self, op, correlation):
+        """A stream writes a value or waits for one. In the default stream, that is work of it."""
+        number, address, step = op.numbers[:3]
+        stream = self.stream(op, number)
+        stream.records.append(correlation)
+        if op.name == "valuewrite":
+            self.writes[address].append(Write(correlation, stream, step))
+        else:
+            stream.values.append((correlation, address, step))
 
     def launch(self, op, call, stream):
         """A launch, with the activities that have its correlation id."""

@@ -16,6 +16,7 @@ kept to that:
   They are launched behind a copy that holds them all up, and changed by factors only.
 - Copies of a direction on one stream of a device: else they share an engine (section 8).
 - Graphs hold kernels and empty nodes: of other nodes' classes the shortest step may not be shown.
+- No values in memory: in simgpu a wait or a write takes 500 ns from its call on.
 - No allocations: D8 is a guess from times. No queries: what they do depends on when they ask.
 - No stream is destroyed: in simgpu later work on blocking streams then waits for what was in it.
 - 500 ns of host work behind each record: in simgpu an event is not done before that.
@@ -61,7 +62,7 @@ class Generator(generate.Generator):
 
     LEFT_OUT = ("eventquery", "streamquery", "poll", "free", "alloc", "hostalloc", "hostfree",
                 "module", "makestream", "dropstream", "dropevent", "makeevent", "capture", "build",
-                "post", "await", "join", "handshake", "hold")
+                "post", "await", "join", "handshake", "hold", "value")
 
     def __init__(self, seed, overlaps):
         super().__init__(seed)
