@@ -8,9 +8,10 @@
 
 E2E_PROGRAMS := $(patsubst tests/e2e/programs/%.c,$(BUILD)/tests/e2e/%,$(sort $(wildcard \
 	tests/e2e/programs/*.c))) $(BUILD)/tests/e2e/steps_setuid
-# NCCL's stand-in speaks NVTX's payload extension; reach asks cuGetProcAddress as since CUDA 12.
+# NCCL's stand-in speaks NVTX's payload extension; reach asks cuGetProcAddress as since CUDA 12, and
+# stream_values has the functions for values of CUDA 12.
 E2E_PROGRAMS := $(filter-out $(if $(SIMGPU_NCCL),,%/ranks %/collectives) \
-	$(if $(filter 11,$(SIMGPU_MAJOR)),%/reach),$(E2E_PROGRAMS))
+	$(if $(filter 11,$(SIMGPU_MAJOR)),%/reach %/stream_values),$(E2E_PROGRAMS))
 E2E_LIBRARIES := $(patsubst tests/e2e/preload/%.c,$(BUILD)/tests/e2e/%.so,$(sort $(wildcard \
 	tests/e2e/preload/*.c)))
 
