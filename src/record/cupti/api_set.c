@@ -11,15 +11,26 @@
 
 #include "base/poison.h"
 
-/* The lean set: calls that launch, copy, set, synchronise, allocate, create or destroy. A name that
- * ends in * stands for all names that begin so; version and _ptsz suffixes are ignored. */
+/* The lean set: calls that launch, copy, set, synchronise, allocate, map, capture, load, create or
+ * destroy. A name that ends in * stands for all names that begin so; version and _ptsz suffixes are
+ * ignored.
+ *
+ * What is fast and called before each launch is left out: cuModuleGetFunction, and changes of one
+ * node of an executable graph. Where a launch has to load its function first, a row of `overhead`
+ * says so.
+ */
 static const char *const lean[] = {
     /* runtime */
     "cudaLaunch*",
     "cudaGraphLaunch",
     "cudaGraphInstantiate*",
     "cudaGraphUpload",
+    "cudaGraphClone",
+    "cudaGraphDestroy",
+    "cudaGraphExecUpdate",
     "cudaGraphExecDestroy",
+    "cudaStreamBeginCapture*",
+    "cudaStreamEndCapture",
     "cudaMemcpy*",
     "cudaMemset*",
     "cudaMemPrefetch*",
@@ -39,6 +50,7 @@ static const char *const lean[] = {
     "cudaMemPoolCreate",
     "cudaMemPoolDestroy",
     "cudaMemPoolTrimTo",
+    "cudaDeviceGraphMemTrim",
     "cudaStreamCreate*",
     "cudaStreamDestroy",
     "cudaEventCreate*",
@@ -51,7 +63,12 @@ static const char *const lean[] = {
     "cuGraphLaunch",
     "cuGraphInstantiate*",
     "cuGraphUpload",
+    "cuGraphClone",
+    "cuGraphDestroy",
+    "cuGraphExecUpdate",
     "cuGraphExecDestroy",
+    "cuStreamBeginCapture*",
+    "cuStreamEndCapture",
     "cuMemcpy*",
     "cuMemset*",
     "cuMemPrefetch*",
@@ -73,11 +90,15 @@ static const char *const lean[] = {
     "cuMemHostUnregister",
     "cuMemCreate",
     "cuMemRelease",
-    "cuMemMap",
+    "cuMemMap*",
+    "cuMemSetAccess",
     "cuMemUnmap",
+    "cuMemAddressReserve",
+    "cuMemAddressFree",
     "cuMemPoolCreate",
     "cuMemPoolDestroy",
     "cuMemPoolTrimTo",
+    "cuDeviceGraphMemTrim",
     "cuStreamCreate*",
     "cuStreamDestroy",
     "cuEventCreate*",
@@ -86,6 +107,9 @@ static const char *const lean[] = {
     "cuModuleUnload",
     "cuLibraryLoad*",
     "cuLibraryUnload",
+    "cuLinkAdd*",
+    "cuLinkComplete",
+    "cuFuncLoad",
     "cuCtxCreate",
     "cuCtxDestroy",
     "cuDevicePrimaryCtxReset",

@@ -152,6 +152,79 @@ static void our_own_driver_calls_are_told_apart_where_all_are_recorded(void **st
     assert_false(set.all_driver);
 }
 
+/* ---- Calls whose cost hides ---- */
+
+static const char *const costly[] = {
+    "cudaStreamBeginCapture_v10000",
+    "cudaStreamEndCapture_v10000",
+    "cudaGraphInstantiateWithFlags_v11040",
+    "cudaGraphExecUpdate_v10020",
+    "cudaGraphDestroy_v10000",
+    "cudaMallocAsync_v11020",
+    "cudaMemPoolTrimTo_v11020",
+    "cudaLibraryLoadData_v12080",
+    "cuStreamBeginCapture_v2_ptsz",
+    "cuStreamBeginCaptureToGraph",
+    "cuStreamEndCapture_ptsz",
+    "cuGraphInstantiateWithParams_ptsz",
+    "cuGraphExecUpdate_v2",
+    "cuGraphDestroy",
+    "cuMemAllocFromPoolAsync_ptsz",
+    "cuMemPoolTrimTo",
+    "cuMemAddressReserve",
+    "cuMemCreate",
+    "cuMemMap",
+    "cuMemMapArrayAsync_ptsz",
+    "cuMemSetAccess",
+    "cuMemUnmap",
+    "cuMemRelease",
+    "cuMemAddressFree",
+    "cuModuleLoadDataEx",
+    "cuLibraryLoadData",
+    "cuLinkAddData_v2",
+    "cuLinkComplete",
+    "cuFuncLoad",
+};
+
+/* What is called before each launch. */
+static const char *const cheap[] = {
+    "cudaStreamIsCapturing_v10000", "cudaGraphExecKernelNodeSetParams_v10010",
+    "cuStreamIsCapturing",          "cuStreamGetCaptureInfo_v3",
+    "cuModuleGetFunction",          "cuLibraryGetKernel",
+    "cuKernelGetFunction",          "cuGraphExecKernelNodeSetParams_v2",
+    "cuGraphAddKernelNode_v2",      "cuMemGetInfo_v2",
+};
+
+#define COSTLY (sizeof costly / sizeof *costly)
+#define CHEAP  (sizeof cheap / sizeof *cheap)
+
+static CUptiResult get_cost_name(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
+{
+    if (cbid < 1 || cbid > COSTLY + CHEAP)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *name = cbid <= COSTLY ? costly[cbid - 1] : cheap[cbid - 1 - COSTLY];
+    return !strncmp(*name, "cuda", 4) == (domain == CUPTI_CB_DOMAIN_RUNTIME_API)
+               ? CUPTI_SUCCESS
+               : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+static void the_lean_set_has_calls_whose_cost_hides(void **state)
+{
+    static struct mp_config config;
+
+    (void)state;
+    mp_config_init(&config);
+    cupti = (struct cupti_api){.version = NEW_CUPTI, .get_callback_name = get_cost_name};
+    api_set_resolve(&set, &cupti, &config);
+    for (uint32_t i = 0; i < COSTLY + CHEAP; i++) {
+        const char *name = i < COSTLY ? costly[i] : cheap[i - COSTLY];
+        unsigned api = strncmp(name, "cuda", 4) ? MP_api_driver : MP_api_runtime;
+
+        if (api_set_wants(&set, api, i + 1) != (i < COSTLY))
+            fail_msg("%s", name);
+    }
+}
+
 /* ---- Which driver functions are watched, and why ---- */
 
 static CUptiResult get_launch_name(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
@@ -204,6 +277,7 @@ int main(void)
         cmocka_unit_test(each_word_chooses_its_calls),
         cmocka_unit_test(no_more_is_switched_on_than_is_wanted_and_off_again),
         cmocka_unit_test(our_own_driver_calls_are_told_apart_where_all_are_recorded),
+        cmocka_unit_test(the_lean_set_has_calls_whose_cost_hides),
         cmocka_unit_test(launches_are_watched_only_for_what_is_wanted),
     };
 
