@@ -128,6 +128,8 @@ bool sg_callEnter(struct simgpu_api_call *call, enum sg_api_index index, const v
     sg_advance(info->cost + sg_recordingCost(SG_COST_IN));
     pthread_mutex_lock(&sg_lock);
     call->result = check_need(info->need);
+    if (call->result == CUDA_SUCCESS && info->need == SG_CTX)
+        sg_waitForCompiling();
     return call->result == CUDA_SUCCESS;
 }
 

@@ -366,6 +366,7 @@ static void encode_pool(uint8_t *record, const struct simgpu_activity *a)
     put64(record, 24, a->pool.keep);
     put64(record, 32, a->pool.address);
     put64(record, 40, a->pool.size);
+    put64(record, 48, a->pool.threshold);
     put64(record, 56, a->start);
     put64(record, 64, a->pool.used);
 }

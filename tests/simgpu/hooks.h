@@ -113,6 +113,7 @@ struct simgpu_pool {
     uint64_t size;
     uint64_t used;
     uint64_t keep;
+    uint64_t threshold;
 };
 
 struct simgpu_unified {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 struct CUmemPoolHandle_st {
+    CUmemoryPool next;
     struct sg_device *device;
     uint64_t reserved; /* high-water mark of what it holds */
     uint64_t used;
@@ -17,6 +18,7 @@ struct CUmemPoolHandle_st {
 static struct sg_allocation *allocations;
 static size_t allocation_count, allocation_capacity;
 static uint64_t last_serial;
+static CUmemoryPool pools;
 
 /* Index of the first allocation that starts after address. */
 static size_t upper_bound(uintptr_t address)
@@ -139,8 +141,10 @@ static CUresult allocate(void **out, size_t bytes, uint32_t kind, CUmemoryPool p
                                              .serial = ++last_serial};
     if (kind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE)
         device->used += bytes;
-    if (pool && (pool->used += bytes) > pool->reserved)
+    if (pool && (pool->used += bytes) > pool->reserved) {
         pool->reserved = pool->used;
+        sg_advance((uint64_t)env_number("SIMGPU_POOL_NS", 0));
+    }
     *out = memory;
     emit_memory(&allocations[at], CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, stream);
     return CUDA_SUCCESS;
@@ -295,6 +299,7 @@ void sg_emitPool(CUmemoryPool pool, uint32_t operation, uint64_t keep)
     activity.pool.size = pool->reserved;
     activity.pool.used = pool->used;
     activity.pool.keep = keep;
+    activity.pool.threshold = pool->threshold;
     sg_emit(&activity);
 }
 
@@ -305,6 +310,8 @@ static CUmemoryPool pool_new(struct sg_device *device)
     if (!pool)
         return NULL;
     pool->device = device;
+    pool->next = pools;
+    pools = pool;
     sg_emitPool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED, 0);
     return pool;
 }
@@ -349,11 +356,33 @@ SG_FUNCTION(cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *poolPro
     return *pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* SIMGPU_POOL_NS: a wait gives back what pools hold above their thresholds. As CUPTI 13.0 does, it
+ * tells of pools that give nothing back too. */
+void sg_releasePools(void)
+{
+    long ns = env_number("SIMGPU_POOL_NS", 0);
+
+    for (CUmemoryPool pool = ns ? pools : NULL; pool; pool = pool->next) {
+        uint64_t kept = pool->used > pool->threshold ? pool->used : pool->threshold;
+
+        if (pool->reserved > kept) {
+            pool->reserved = pool->used;
+            sg_advance((uint64_t)ns);
+        }
+        sg_emitPool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED, 0);
+    }
+}
+
 SG_FUNCTION(cuMemPoolDestroy, (CUmemoryPool pool), pool)
 {
+    CUmemoryPool *link;
+
     if (!pool || pool == pool->device->default_pool || pool->used)
         return CUDA_ERROR_INVALID_VALUE;
     sg_emitPool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED, 0);
+    for (link = &pools; *link != pool;)
+        link = &(*link)->next;
+    *link = pool->next;
     free(pool);
     return CUDA_SUCCESS;
 }

@@ -167,6 +167,20 @@ static void module_notify(uint32_t cbid, CUmodule module)
     free(cubin);
 }
 
+/* Who compiles last, and until when: it holds the lock of its context. */
+static struct {
+    CUcontext context;
+    pthread_t thread;
+    uint64_t from, until;
+} compiling;
+
+void sg_waitForCompiling(void)
+{
+    if (compiling.context == sg_context() && !pthread_equal(compiling.thread, pthread_self()) &&
+        sg_now() >= compiling.from && sg_now() < compiling.until)
+        sg_advance(compiling.until - sg_now());
+}
+
 /* SIMGPU_JIT: the ns that compiling takes; without it CUPTI is told nothing. */
 static void compile(CUmodule module)
 {
@@ -180,6 +194,10 @@ static void compile(CUmodule module)
     activity.start = sg_now();
     sg_advance(strtoull(ns, NULL, 10));
     activity.end = sg_now();
+    compiling.context = module->context;
+    compiling.thread = pthread_self();
+    compiling.from = sg_currentCall()->start;
+    compiling.until = activity.end;
     sg_emit(&activity);
 }
 

@@ -351,6 +351,10 @@ struct sg_allocation *sg_nextManaged(uint64_t serial);
 bool sg_isDeviceRange(CUdeviceptr address, size_t bytes);
 void sg_emitPool(CUmemoryPool pool, uint32_t operation, uint64_t keep);
 CUmemoryPool sg_defaultPool(struct sg_device *device);
+void sg_releasePools(void);
+
+/* module.c: other threads' calls wait until a module of their context is compiled. */
+void sg_waitForCompiling(void);
 
 /* ---- operation.c: what can stand in a stream or be a graph node ---- */
 

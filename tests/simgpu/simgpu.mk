@@ -12,7 +12,7 @@ SIMGPU_GEN := $(SIMGPU_OBJ)/gen
 
 SIMGPU_CUDA_OBJS := $(addprefix $(SIMGPU_OBJ)/, clock.o costs.o api.o init.o device.o context.o \
 	schedule.o stream.o event.o value.o module.o operation.o profile.o ledger.o kernels.o launch.o \
-	memory.o managed.o copy.o green.o host.o capture.o graph.o graph_clone.o graph_node.o \
+	memory.o mapping.o managed.o copy.o green.o host.o capture.o graph.o graph_clone.o graph_node.o \
 	graph_query.o)
 SIMGPU_CUPTI_OBJS := $(addprefix $(SIMGPU_OBJ)/, cupti_activity.o cupti_buffer.o \
 	cupti_callback.o cupti_faults.o cupti_layout.o cupti_misc.o cupti_profiler_metrics.o \

@@ -207,6 +207,7 @@ SG_FUNCTION(cuStreamSynchronize, (CUstream hStream), hStream)
         return refused;
     sg_waitUntil(sg_streamReady(stream));
     sg_emitSync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, stream, NULL, start, false);
+    sg_releasePools();
     sg_notifySynchronized(CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, stream->context, hStream);
     return CUDA_SUCCESS;
 }
