@@ -367,7 +367,7 @@ run report "$data/set"
 verdict "no ranks that communicate: no word of it" $?
 
 # ---- The page ----------------------------------------------------------------------------------
-for name in zoo/stream_alloc zoo/server zoo/torch_graph zoo/pool_threshold zoo/while_graph; do
+for name in zoo/loader zoo/server zoo/torch_graph zoo/pool_threshold zoo/while_graph; do
     digest "$(basename $name)" "$data/$name.mpt"
 done
 python3 "$SOURCE/tests/tools/report_fields.py" "$SOURCE/docs/report.md" "${documents[@]}"

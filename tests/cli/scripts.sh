@@ -10,7 +10,8 @@ for kind in plain nvtx metrics counters layers flight losses slow-layer baseline
 done
 mkdir job
 another nvtx.mpt job/%d.mpt 2
-cp "$SOURCE"/tests/data/{inference,two_streams,managed,branches,memory,captured,simgpu,green}.mpt .
+cp "$SOURCE"/tests/data/{inference,two_streams,managed,branches,memory,captured,simgpu,green}.mpt \
+    "$SOURCE"/tests/data/zoo/stream_alloc.mpt .
 mkdir ranks
 cp "$SOURCE"/tests/data/{inference,two_streams}.mpt ranks
 cp -r "$SOURCE/tests/data/set" set

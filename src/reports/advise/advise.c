@@ -164,6 +164,28 @@ static const struct {
         {"nccl_waiting", "NCCL spins and waits for other ranks", advise_nccl_waiting, NEEDS_SAMPLES,
          ADVISE_BOUND, 0.5,
          "Look for the rank that comes last, with `miniprof ranks` on the traces of all ranks."},
+    [ADVISE_GRAPH_INSTANTIATION] =
+        {"graph_instantiation", "A CUDA graph is made inside the loop", advise_graph_instantiation,
+         NEEDS_CALLS | NEEDS_LOOP, ADVISE_ESTIMATE, 0.8,
+         "Instantiate once before the loop and launch that graph in each iteration. Where "
+         "parameters change, use cudaGraphExecKernelNodeSetParams or cudaGraphExecUpdate; where "
+         "shapes change, keep a graph for each."},
+    [ADVISE_POOL_RELEASE] =
+        {"pool_release", "A memory pool gives its memory back in the loop", advise_pool_release,
+         NEEDS_CALLS | NEEDS_LOOP, ADVISE_ESTIMATE, 0.9,
+         "Let the pool keep its memory: cudaMemPoolSetAttribute with "
+         "cudaMemPoolAttrReleaseThreshold and UINT64_MAX, once, before the loop."},
+    [ADVISE_CODE_LOADING] =
+        {"code_loading", "Code is loaded inside the loop", advise_code_loading,
+         NEEDS_CALLS | NEEDS_LOOP, ADVISE_ESTIMATE, 0.9,
+         "Load before the loop: CUDA_MODULE_LOADING=EAGER, or one iteration of each shape as "
+         "warm-up; keep what is loaded. Ship machine code for this GPU, so that no PTX is "
+         "compiled (nvcc -gencode)."},
+    [ADVISE_BLOCKED_CALLS] =
+        {"blocked_calls", "Calls wait while another thread loads or allocates",
+         advise_blocked_calls, NEEDS_CALLS | NEEDS_LOOP, ADVISE_ESTIMATE, 0.6,
+         "Load and allocate before the loop: these calls hold a lock of the context. Or do it in "
+         "another process."},
     [ADVISE_LATE_RANK] = {"late_rank", "A rank comes late to its peers", NULL, 0, ADVISE_ESTIMATE,
                           0.7,
                           "Look at what this rank does before it: `miniprof ranks` names causes, "
@@ -339,20 +361,43 @@ static enum mp_status judge_all(struct advise *advise, struct advice *advice)
 
 /* ---- Setting up ---- */
 
+/* The first iteration and the outliers at the very beginning are warm-up, but a request that
+ * somebody waits for is not. If nothing else is there, what counts elsewhere counts here. */
+static void leave_warm_up_out(struct advise *advise)
+{
+    bool requests = advise->iterations->way == ITERATIONS_REQUESTS;
+    size_t count = advise->iterations->count;
+    bool first = true;
+
+    for (size_t i = 0; i < count && !requests && (first || !advise->regular[i]); i++) {
+        first &= !advise->steady[i];
+        advise->steady[i] = 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        advise->steady_count += advise->steady[i];
+    if (advise->steady_count)
+        return;
+    memcpy(advise->steady, advise->regular, count);
+    advise->steady_count = advise->judged;
+}
+
 static enum mp_status prepare(struct advise *advise)
 {
     size_t count = advise->iterations->count;
 
     advise->regular = malloc(count + 1);
-    if (!advise->regular)
+    advise->steady = malloc(count + 1);
+    if (!advise->regular || !advise->steady)
         return MP_ERR_MEMORY;
     memset(advise->regular, 1, count);
     MP_TRY(iterations_find_main_kind(advise->deps, advise->iterations, &advise->summary->headline,
                                      advise->regular, &advise->advice->kind));
+    memcpy(advise->steady, advise->regular, count);
     for (size_t i = 0; i < advise->summary->outlier_count; i++)
         advise->regular[advise->summary->outliers[i].iteration] = 0;
     for (size_t i = 0; i < count; i++)
         advise->judged += advise->regular[i];
+    leave_warm_up_out(advise);
     advise->has_work = has_work(advise);
     if (advise->has_work && !advise->deps->quality.profiled)
         MP_TRY(advise_layers_load(advise));
@@ -365,6 +410,8 @@ static enum mp_status prepare(struct advise *advise)
     if (!advise->edits)
         return MP_ERR_MEMORY;
     MP_TRY(advise_note_launches(advise));
+    MP_TRY(advise_pools_load(advise));
+    MP_TRY(advise_loads_load(advise));
     return advise_gain_init(advise);
 }
 
@@ -377,6 +424,9 @@ static void forget(struct advise *advise)
     free(advise->kinds);
     free(advise->launched);
     free(advise->regular);
+    free(advise->steady);
+    free(advise->pools);
+    free(advise->loads);
     free(advise->edits);
 }
 

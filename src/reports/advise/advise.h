@@ -57,6 +57,10 @@ enum advise_rule_id {
     ADVISE_FULL_PCIE,
     ADVISE_LOW_CLOCKS,
     ADVISE_NCCL_WAITING,
+    ADVISE_GRAPH_INSTANTIATION,
+    ADVISE_POOL_RELEASE,
+    ADVISE_CODE_LOADING,
+    ADVISE_BLOCKED_CALLS,
     ADVISE_LATE_RANK, /* of a job (reports/job), one for each late rank; the next three likewise */
     ADVISE_UNEVEN_STAGES,
     ADVISE_BUBBLES,

@@ -8,6 +8,9 @@
  *     launch.c   launch_bound, host_bound, small_kernels, allocation
  *     copies.c   pageable_copies, synchronous_copies, exposed_copies, constant_copies, page_faults
  *     streams.c  unused_streams, needless_wait
+ *     graphs.c   graph_instantiation
+ *     pools.c    pool_release; what each call does to memory pools
+ *     loading.c  code_loading, blocked_calls
  *     slow.c     slow_layer, reformat_layers, tail
  *     kernels.c  layout_changes, split_k, repeated_casts, unfused_pointwise, low_precision,
  *                small_grids; launch shapes and limits of devices
@@ -58,15 +61,28 @@ struct advise_layers {
     bool any;      /* some of their work is in a range that is not an iteration's */
 };
 
+/* What a call does, by its name. */
+enum advise_call_kind {
+    ADVISE_CALL_OTHER,
+    ADVISE_CALL_ALLOCATES,    /* or frees */
+    ADVISE_CALL_MAPS,         /* virtual memory: makes, maps or unmaps it */
+    ADVISE_CALL_COPIES,       /* and waits for the copy */
+    ADVISE_CALL_LAUNCHES,     /* a kernel or host function */
+    ADVISE_CALL_CAPTURES,     /* begins to capture */
+    ADVISE_CALL_INSTANTIATES, /* a graph */
+    ADVISE_CALL_UPDATES,      /* an executable graph */
+    ADVISE_CALL_DESTROYS,     /* a graph */
+    ADVISE_CALL_LOADS         /* links, loads or unloads code */
+};
+
 /* What the activities of a name are. */
 struct advise_kind {
     uint8_t kind;      /* enum kernel_kind */
     uint8_t precision; /* enum kernel_precision */
     uint8_t framework; /* enum kernel_framework */
+    uint8_t call;      /* enum advise_call_kind */
     bool communicates;
-    bool known;     /* a kernel has the name */
-    bool allocates; /* of a call: allocates or frees memory */
-    bool copies;    /* of a call: copies, and waits for the copy */
+    bool known; /* a kernel has the name */
 };
 
 /* What was sampled (sampled.c). */
@@ -85,6 +101,15 @@ struct advise_callers {
     struct stacks_makers makers;
 };
 
+struct advise_call;
+
+/* What a call, as a launch that needs it first, spends on loading code; times in ns. */
+struct advise_load {
+    uint32_t call;      /* its first piece */
+    uint64_t time;      /* of all; not more than the call's own */
+    uint64_t compiling; /* PTX */
+};
+
 struct advise {
     struct advice *advice;
     const struct deps *deps;
@@ -96,8 +121,10 @@ struct advise {
     uint64_t basis; /* P50 of the run that gains are of */
     uint64_t mean;  /* step of that run */
     size_t judged;
-    bool has_work;     /* an iteration has device work */
-    uint8_t *regular;  /* by iteration: it counts (advice.judged); owned */
+    bool has_work;    /* an iteration has device work */
+    uint8_t *regular; /* by iteration: it counts (advice.judged); owned */
+    uint8_t *steady;  /* the same, with outliers but for warm-up; owned */
+    size_t steady_count;
     uint8_t *launched; /* by piece: enum advise_launched; owned */
     uint8_t *edits;    /* by activity: enum deps_edit, all 0 when a rule begins; owned */
     double factor;     /* of DEPS_EDIT_SCALED */
@@ -105,10 +132,14 @@ struct advise {
     uint64_t *before; /* by iteration: its step in the run that gains are of, ns; owned */
     uint64_t *after;  /* the same in the last replay; owned */
     struct deps_replayer replayer;
-    bool solved;                    /* it has a run */
-    struct advise_kind *kinds;      /* by name; owned */
-    uint32_t any_kind;              /* bit i: a kernel is of enum kernel_kind i */
-    bool any_allocates, any_copies; /* a name does */
+    bool solved;               /* it has a run */
+    struct advise_kind *kinds; /* by name; owned */
+    uint32_t any_kind;         /* bit i: a kernel is of enum kernel_kind i */
+    uint32_t any_call;         /* bit i: a call is of enum advise_call_kind i */
+    uint8_t *pools;            /* by piece: enum advise_pool; NULL: no rows of pools; owned */
+    struct advise_load *loads; /* by call; owned */
+    size_t load_count;
+    struct deps_less gone; /* while a rule is judged that shortens calls; all NULL otherwise */
     enum kernel_framework framework;
     bool has_occupancy; /* of a kernel in an iteration */
     struct advise_layers layers;
@@ -124,7 +155,8 @@ advise_judge advise_launch_bound, advise_pageable_copies, advise_synchronous_cop
     advise_reformat_layers, advise_layout_changes, advise_unfused_pointwise, advise_low_precision,
     advise_split_k, advise_repeated_casts, advise_small_grids, advise_constant_copies,
     advise_memory_bound, advise_idle_tensor_cores, advise_few_sms, advise_full_pcie,
-    advise_low_clocks, advise_nccl_waiting;
+    advise_low_clocks, advise_nccl_waiting, advise_graph_instantiation, advise_pool_release,
+    advise_code_loading, advise_blocked_calls;
 
 /* ---- gain.c ---- */
 
@@ -137,9 +169,20 @@ void advise_gain_free(struct advise *advise);
  * outliers, or 0 if the step gets longer. MP_ERR_MEMORY. */
 enum mp_status advise_replay(struct advise *advise, uint64_t *gain);
 
+/* The same over the iterations that are `steady`, as a usual step's (below): for what makes
+ * outliers. */
+enum mp_status advise_replay_steady(struct advise *advise, uint64_t *gain);
+
 /* What such a mean is of a usual step. If steps differ so much that the gain is more than their
  * P50, its share of the mean step counts. Never more than the step. */
 uint64_t advise_usual_gain(const struct advise *advise, uint64_t gain);
+
+/* ns of the call's own time go, and with them what the work that it launched waited for: of a call
+ * that did something else before it launched. Between advise_gone_init, MP_ERR_MEMORY, and
+ * advise_gone_free, in any case. */
+enum mp_status advise_gone_init(struct advise *advise);
+void advise_gone_free(struct advise *advise);
+void advise_shorten(struct advise *advise, const struct advise_call *call, uint64_t ns);
 
 /* ---- calls.c ---- */
 
@@ -158,6 +201,16 @@ enum mp_status advise_note_launches(struct advise *advise);
 /* Delivers the call at *at of a thread and moves *at to the next call; false at the lane's end. */
 bool advise_next_call(const struct advise *advise, const struct deps_lane *lane, uint32_t *at,
                       struct advise_call *call);
+
+/* The call's time, ns, with that of the calls inside it. */
+uint64_t advise_call_time(const struct advise *advise, const struct advise_call *call);
+
+/* The call's time that is not spent waiting for work, ns. */
+uint64_t advise_own_time(const struct advise *advise, const struct advise_call *call);
+
+/* The iteration whose step a piece belongs to: its own, or if it has none and iterations are no
+ * requests, the next one. DEPS_NONE. */
+uint32_t advise_step_of(const struct advise *advise, uint32_t piece);
 
 /* Host code of one iteration, ns. */
 struct advise_span {
@@ -219,6 +272,23 @@ static inline bool advise_counts_host(const struct advise *advise, uint32_t piec
 void advise_mark_launches(const struct advise *advise, bool with_graphs, uint8_t *marks,
                           uint8_t mark);
 
+/* ---- pools.c ---- */
+
+/* What a call does to a pool; bits. */
+enum advise_pool {
+    ADVISE_POOL_RELEASES = 1, /* a wait gives back what the pool does not use */
+    ADVISE_POOL_GROWS = 2,    /* an allocation makes the pool larger than it was */
+    ADVISE_POOL_REGROWS = 4   /* one makes it as large as it was before it gave something back */
+};
+
+/* Finds advise->pools. MP_ERR_IO, MP_ERR_MEMORY, with a text in advise->error. */
+enum mp_status advise_pools_load(struct advise *advise);
+
+/* ---- loading.c ---- */
+
+/* Finds advise->loads. MP_ERR_IO, MP_ERR_MEMORY, with a text in advise->error. */
+enum mp_status advise_loads_load(struct advise *advise);
+
 /* ---- streams.c ---- */
 
 /* Receives a call that waits although the host needs nothing from the wait, and the next call,
@@ -239,6 +309,18 @@ enum mp_status advise_tally_init(struct advise_tally *tally, const struct deps *
 void advise_tally_free(struct advise_tally *tally);
 void advise_tally_add(struct advise_tally *tally, uint32_t name, uint64_t ns);
 
+/* Calls that a rule is about, in the steps that count. */
+struct advise_calls {
+    struct advise_tally tally;
+    uint64_t count;
+    uint64_t time; /* ns */
+};
+
+/* MP_ERR_MEMORY; advise_tally_free of its tally in any case. */
+enum mp_status advise_calls_init(struct advise_calls *calls, const struct deps *deps);
+void advise_calls_add(const struct advise *advise, struct advise_calls *calls,
+                      const struct advise_call *call, uint64_t ns);
+
 /* Appends the names with most time as lines of the finding, with time and count an iteration. */
 void advise_tally_lines(const struct advise *advise, const struct advise_tally *tally,
                         struct advise_finding *finding);
@@ -247,9 +329,26 @@ void advise_tally_lines(const struct advise *advise, const struct advise_tally *
 void advise_tally_max(const struct advise *advise, const struct advise_tally *tally, size_t max,
                       struct advise_finding *finding);
 
+/* The same for a tally over the steps that are `steady`. */
+void advise_tally_steady(const struct advise *advise, const struct advise_tally *tally, size_t max,
+                         struct advise_finding *finding);
+
 /* ---- Kinds, names.c ---- */
 
 enum mp_status advise_kinds_load(struct advise *advise);
+
+/* Whether a call of the trace is of that kind: if not, no rule needs to look for it. */
+static inline bool advise_has_call(const struct advise *advise, enum advise_call_kind kind)
+{
+    return advise->any_call >> kind & 1;
+}
+
+/* What the call does. */
+static inline enum advise_call_kind advise_kind_of_call(const struct advise *advise,
+                                                        const struct advise_call *call)
+{
+    return (enum advise_call_kind)advise->kinds[advise->deps->activities[call->first].name].call;
+}
 
 /* Whether a kernel is of that kind: if not, no rule needs to look for it. */
 static inline bool advise_has_kind(const struct advise *advise, enum kernel_kind kind)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "reports/advise/build.h"
 #include "reports/deps/lookup.h"
 #include "trace/schema.h"
@@ -130,6 +131,33 @@ void advise_edit_call(struct advise *advise, const struct advise_call *call, uns
 {
     for (uint32_t i = call->first; i <= call->last; i++)
         advise->edits[i] |= (uint8_t)edits;
+}
+
+uint64_t advise_call_time(const struct advise *advise, const struct advise_call *call)
+{
+    const struct deps_activity *activities = advise->deps->activities;
+
+    return activities[call->last].end - activities[call->first].begin;
+}
+
+uint64_t advise_own_time(const struct advise *advise, const struct advise_call *call)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = call->first; i <= call->last; i++)
+        sum += deps_own_time(advise->deps, &advise->deps->activities[i]);
+    return sum;
+}
+
+uint32_t advise_step_of(const struct advise *advise, uint32_t piece)
+{
+    const struct iterations *iterations = advise->iterations;
+    uint64_t begin = advise->deps->activities[piece].begin;
+
+    if (iterations->of[piece] != DEPS_NONE || iterations->way == ITERATIONS_REQUESTS)
+        return iterations->of[piece];
+    size_t next = MP_SEARCH(0, iterations->count, i, iterations->items[i].begin <= begin);
+    return next && next < iterations->count ? (uint32_t)next : DEPS_NONE;
 }
 
 const char *advise_call_name(const struct advise *advise, const struct advise_call *call)

@@ -178,7 +178,7 @@ static void edit_lane(struct advise *advise, const struct deps_lane *lane,
     for (uint32_t at = lane->first; advise_next_call(advise, lane, &at, &call);) {
         uint64_t time = activities[call.last].end - activities[call.first].begin;
 
-        if (call.iteration == DEPS_NONE || !advise->kinds[activities[call.first].name].copies)
+        if (call.iteration == DEPS_NONE || advise_kind_of_call(advise, &call) != ADVISE_CALL_COPIES)
             continue;
         if (!(call.launched & ADVISE_LAUNCHED_DTOH))
             advise_edit_call(advise, &call, DEPS_EDIT_NO_WAIT);
@@ -194,7 +194,8 @@ static enum mp_status judge_synchronous(struct advise *advise, struct advise_fin
 {
     struct sums sums = {0};
 
-    for (uint32_t i = 0; i < advise->deps->thread_count && advise->any_copies; i++)
+    for (uint32_t i = 0;
+         i < advise->deps->thread_count && advise_has_call(advise, ADVISE_CALL_COPIES); i++)
         edit_lane(advise, &advise->deps->lanes[i], tally, &sums);
     if (!sums.count)
         return MP_OK;

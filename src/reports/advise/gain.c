@@ -6,6 +6,7 @@
 #include "base/data/algorithms.h"
 #include "profile/stacks/where.h"
 #include "reports/advise/build.h"
+#include "reports/deps/lookup.h"
 
 #include "base/poison.h"
 
@@ -151,7 +152,81 @@ void advise_gain_free(struct advise *advise)
     deps_replayer_free(&advise->replayer);
 }
 
-enum mp_status advise_replay(struct advise *advise, uint64_t *gain)
+enum mp_status advise_gone_init(struct advise *advise)
+{
+    const struct deps_less *recording = advise->replayer.less;
+    size_t count = advise->deps->count;
+
+    MP_TRY(deps_less_new(count, &advise->gone));
+    if (recording) {
+        memcpy(advise->gone.before, recording->before, count * sizeof *recording->before);
+        memcpy(advise->gone.within, recording->within, count * sizeof *recording->within);
+        memcpy(advise->gone.own, recording->own, count * sizeof *recording->own);
+    }
+    return MP_OK;
+}
+
+void advise_gone_free(struct advise *advise)
+{
+    deps_less_free(&advise->gone);
+}
+
+static void add_gone(uint32_t *gone, uint64_t ns)
+{
+    *gone = ns < UINT32_MAX - *gone ? *gone + (uint32_t)ns : UINT32_MAX;
+}
+
+void advise_shorten(struct advise *advise, const struct advise_call *call, uint64_t ns)
+{
+    for (uint32_t i = call->first; i <= call->last; i++) {
+        uint64_t own = deps_own_time(advise->deps, &advise->deps->activities[i]);
+        uint64_t part = own < ns ? own : ns;
+
+        add_gone(&advise->gone.within[i], part);
+        ns -= part;
+        /* Of a call whose time changes; the factor is 1. */
+        advise->edits[i] |= DEPS_EDIT_SCALED;
+    }
+}
+
+/* How much shorter the launch of the work is. */
+static uint64_t gone_before(const struct advise *advise, const struct deps_activity *work)
+{
+    const uint32_t *recording = advise->replayer.less ? advise->replayer.less->within : NULL;
+    uint64_t sum = 0;
+
+    if (work->bound != DEPS_LAUNCH || work->launch == DEPS_NONE)
+        return 0;
+    uint32_t last = advise->deps->activities[work->launch].last_of_call;
+    for (uint32_t i = work->launch; i <= last; i++)
+        sum += advise->gone.within[i] - (recording ? recording[i] : 0);
+    return sum;
+}
+
+static void shorten_launches(struct advise *advise)
+{
+    for (uint32_t i = advise->deps->host_count; i < advise->deps->count; i++)
+        add_gone(&advise->gone.before[i], gone_before(advise, &advise->deps->activities[i]));
+}
+
+/* Solves the run with what is gone, if anything is. */
+static enum mp_status solve(struct advise *advise, const struct deps_edits *edits)
+{
+    const struct deps_less *recording = advise->replayer.less;
+
+    if (advise->gone.within) {
+        shorten_launches(advise);
+        advise->replayer.less = &advise->gone;
+    }
+    enum mp_status status = deps_replayer_run(&advise->replayer, edits);
+    advise->replayer.less = recording;
+    return status;
+}
+
+/* By how much the edits make the steps of `counted` iterations shorter, and those steps without
+ * them, ns. */
+static enum mp_status replay(struct advise *advise, const uint8_t *counted, uint64_t *gain,
+                             uint64_t *before)
 {
     const struct deps_edits edits = {
         .flags = advise->edits,
@@ -160,18 +235,39 @@ enum mp_status advise_replay(struct advise *advise, uint64_t *gain)
         .host_kept = advise_host_kept,
         .context = advise,
     };
-    uint64_t before = 0;
     uint64_t after = 0;
 
-    MP_TRY(deps_replayer_run(&advise->replayer, &edits));
+    MP_TRY(solve(advise, &edits));
     find_steps(advise, advise->after);
+    *before = 0;
     for (size_t i = 0; i < advise->iterations->count; i++) {
-        if (!advise->regular[i])
+        if (!counted[i])
             continue;
-        before += advise->before[i];
+        *before += advise->before[i];
         after += advise->after[i];
     }
-    *gain = after < before ? (before - after) / advise->judged : 0;
+    *gain = after < *before ? *before - after : 0;
+    return MP_OK;
+}
+
+enum mp_status advise_replay(struct advise *advise, uint64_t *gain)
+{
+    uint64_t before;
+
+    MP_TRY(replay(advise, advise->regular, gain, &before));
+    *gain /= advise->judged;
+    return MP_OK;
+}
+
+enum mp_status advise_replay_steady(struct advise *advise, uint64_t *gain)
+{
+    uint64_t before;
+
+    MP_TRY(replay(advise, advise->steady, gain, &before));
+    double share = before ? (double)*gain / (double)before : 0;
+    *gain /= advise->steady_count;
+    if (*gain > advise->basis)
+        *gain = (uint64_t)(share * (double)advise->basis);
     return MP_OK;
 }
 

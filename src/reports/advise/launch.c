@@ -341,54 +341,65 @@ enum mp_status advise_small_kernels(struct advise *advise, struct advise_finding
 
 /* Calls that allocate or free memory inside of iterations. */
 
+/* Removes them; adds those that map virtual memory up in *mapping, ns. */
 static void take_out(struct advise *advise, const struct deps_lane *lane,
-                     struct advise_tally *tally, uint64_t *count, uint64_t *sum)
+                     struct advise_calls *calls, uint64_t *mapping)
 {
-    const struct deps_activity *activities = advise->deps->activities;
     struct advise_call call;
 
     for (uint32_t at = lane->first; advise_next_call(advise, lane, &at, &call);) {
-        uint64_t time = activities[call.last].end - activities[call.first].begin;
+        enum advise_call_kind kind = advise_kind_of_call(advise, &call);
 
-        if (call.iteration == DEPS_NONE || !advise->kinds[activities[call.first].name].allocates)
+        if (call.iteration == DEPS_NONE ||
+            (kind != ADVISE_CALL_ALLOCATES && kind != ADVISE_CALL_MAPS))
             continue;
         advise_edit_call(advise, &call, DEPS_EDIT_NO_WAIT | DEPS_EDIT_NO_TIME);
         if (!advise_counts(advise, call.first))
             continue;
-        ++*count;
-        *sum += time;
-        advise_tally_add(tally, activities[call.first].name, time);
+        uint64_t time = advise_call_time(advise, &call);
+        advise_calls_add(advise, calls, &call, time);
+        *mapping += kind == ADVISE_CALL_MAPS ? time : 0;
     }
 }
 
 static enum mp_status alloc_judge(struct advise *advise, struct advise_finding *finding,
-                                  struct advise_tally *tally)
+                                  struct advise_calls *calls)
 {
-    uint64_t count = 0;
-    uint64_t sum = 0;
+    uint64_t mapping = 0;
 
-    for (uint32_t i = 0; i < advise->deps->thread_count && advise->any_allocates; i++)
-        take_out(advise, &advise->deps->lanes[i], tally, &count, &sum);
-    if (!count)
+    if (!advise_has_call(advise, ADVISE_CALL_ALLOCATES) &&
+        !advise_has_call(advise, ADVISE_CALL_MAPS))
+        return MP_OK;
+    for (uint32_t i = 0; i < advise->deps->thread_count; i++)
+        take_out(advise, &advise->deps->lanes[i], calls, &mapping);
+    if (!calls->count)
         return MP_OK;
     MP_TRY(advise_replay(advise, &finding->gain));
+    bool maps = mapping > calls->time / 2;
+    if (maps) {
+        finding->title = "Memory is mapped inside the loop";
+        finding->to_do = "Map once before the loop and keep the mapping: reserve addresses for the "
+                         "largest size, map more where it grows, and unmap after the loop.";
+    }
     finding->assumes = "the calls are gone, and what they wait for in effect is not waited for";
-    advise_evidence(finding, "%s calls an iteration that allocate or free take %s",
-                    mp_figure(advise_mean(advise, count)).text,
-                    advise_time(advise_mean(advise, sum)).text);
-    advise_number(finding, "calls", advise_mean(advise, count));
-    advise_number(finding, "calls_ns", advise_mean(advise, sum));
-    advise_tally_lines(advise, tally, finding);
+    advise_evidence(finding, "%s calls an iteration that %s take %s",
+                    mp_figure(advise_mean(advise, calls->count)).text,
+                    maps ? "make, map or unmap virtual memory" : "allocate or free",
+                    advise_time(advise_mean(advise, calls->time)).text);
+    advise_number(finding, "calls", advise_mean(advise, calls->count));
+    advise_number(finding, "calls_ns", advise_mean(advise, calls->time));
+    advise_number(finding, "mapping_ns", advise_mean(advise, mapping));
+    advise_tally_lines(advise, &calls->tally, finding);
     return MP_OK;
 }
 
 enum mp_status advise_allocation(struct advise *advise, struct advise_finding *finding)
 {
-    struct advise_tally tally;
-    enum mp_status status = advise_tally_init(&tally, advise->deps);
+    struct advise_calls calls;
+    enum mp_status status = advise_calls_init(&calls, advise->deps);
 
     if (!status)
-        status = alloc_judge(advise, finding, &tally);
-    advise_tally_free(&tally);
+        status = alloc_judge(advise, finding, &calls);
+    advise_tally_free(&calls.tally);
     return status;
 }

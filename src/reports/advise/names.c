@@ -114,6 +114,20 @@ void advise_tally_add(struct advise_tally *tally, uint32_t name, uint64_t ns)
     tally->count[name]++;
 }
 
+enum mp_status advise_calls_init(struct advise_calls *calls, const struct deps *deps)
+{
+    *calls = (struct advise_calls){.count = 0};
+    return advise_tally_init(&calls->tally, deps);
+}
+
+void advise_calls_add(const struct advise *advise, struct advise_calls *calls,
+                      const struct advise_call *call, uint64_t ns)
+{
+    calls->count++;
+    calls->time += ns;
+    advise_tally_add(&calls->tally, advise->deps->activities[call->first].name, ns);
+}
+
 /* The name with most time among those after `above` in the order of lines; 0: none. */
 static uint32_t next_largest(const struct advise_tally *tally, uint32_t above)
 {
@@ -151,15 +165,27 @@ void advise_tally_lines(const struct advise *advise, const struct advise_tally *
     advise_tally_max(advise, tally, ADVISE_LINES, finding);
 }
 
-void advise_tally_max(const struct advise *advise, const struct advise_tally *tally, size_t max,
-                      struct advise_finding *finding)
+static void list(const struct advise *advise, const struct advise_tally *tally, size_t iterations,
+                 size_t max, struct advise_finding *finding)
 {
     uint32_t name = 0;
 
     while (max-- && (name = next_largest(tally, name)))
         advise_line(finding, mp_intern_get(&advise->deps->names, name, NULL), "%s, %s",
-                    advise_time(advise_mean(advise, tally->time[name])).text,
-                    advise_often(advise_mean(advise, tally->count[name])).text);
+                    advise_time((double)tally->time[name] / (double)iterations).text,
+                    advise_often((double)tally->count[name] / (double)iterations).text);
+}
+
+void advise_tally_max(const struct advise *advise, const struct advise_tally *tally, size_t max,
+                      struct advise_finding *finding)
+{
+    list(advise, tally, advise->judged, max, finding);
+}
+
+void advise_tally_steady(const struct advise *advise, const struct advise_tally *tally, size_t max,
+                         struct advise_finding *finding)
+{
+    list(advise, tally, advise->steady_count, max, finding);
 }
 
 /* ---- What activities are by their names ----
@@ -168,22 +194,50 @@ void advise_tally_max(const struct advise *advise, const struct advise_tally *ta
  * once, because millions of activities share few of them.
  */
 
-/* Beginnings of calls that allocate or free. The Async functions are among them: they wait for
+/* How calls of a kind begin. The Async functions that allocate are among them: they wait for
  * nothing but take time on the host. */
-static const char *const beginnings[] = {
-    "cudaMalloc",  "cudaFree",     "cudaHostAlloc",  "cudaHostRegister",  "cudaHostUnregister",
-    "cuMemAlloc",  "cuMemFree",    "cuMemHostAlloc", "cuMemHostRegister", "cuMemHostUnregister",
-    "cuMemCreate", "cuMemRelease",
+static const struct {
+    const char *beginning;
+    enum advise_call_kind kind;
+} calls_by_name[] = {
+    {"cudaMalloc", ADVISE_CALL_ALLOCATES},
+    {"cudaFree", ADVISE_CALL_ALLOCATES},
+    {"cudaHostAlloc", ADVISE_CALL_ALLOCATES},
+    {"cudaHostRegister", ADVISE_CALL_ALLOCATES},
+    {"cudaHostUnregister", ADVISE_CALL_ALLOCATES},
+    {"cuMemAlloc", ADVISE_CALL_ALLOCATES},
+    {"cuMemFree", ADVISE_CALL_ALLOCATES},
+    {"cuMemHostAlloc", ADVISE_CALL_ALLOCATES},
+    {"cuMemHostRegister", ADVISE_CALL_ALLOCATES},
+    {"cuMemHostUnregister", ADVISE_CALL_ALLOCATES},
+    {"cuMemCreate", ADVISE_CALL_MAPS},
+    {"cuMemRelease", ADVISE_CALL_MAPS},
+    {"cuMemMap", ADVISE_CALL_MAPS},
+    {"cuMemUnmap", ADVISE_CALL_MAPS},
+    {"cuMemSetAccess", ADVISE_CALL_MAPS},
+    {"cuMemAddressReserve", ADVISE_CALL_MAPS},
+    {"cuMemAddressFree", ADVISE_CALL_MAPS},
+    {"cudaLaunch", ADVISE_CALL_LAUNCHES},
+    {"cuLaunch", ADVISE_CALL_LAUNCHES},
+    {"cudaStreamBeginCapture", ADVISE_CALL_CAPTURES},
+    {"cuStreamBeginCapture", ADVISE_CALL_CAPTURES},
+    {"cudaGraphInstantiate", ADVISE_CALL_INSTANTIATES},
+    {"cuGraphInstantiate", ADVISE_CALL_INSTANTIATES},
+    {"cudaGraphExecUpdate", ADVISE_CALL_UPDATES},
+    {"cuGraphExecUpdate", ADVISE_CALL_UPDATES},
+    {"cudaGraphExecDestroy", ADVISE_CALL_DESTROYS},
+    {"cuGraphExecDestroy", ADVISE_CALL_DESTROYS},
+    {"cudaGraphDestroy", ADVISE_CALL_DESTROYS},
+    {"cuGraphDestroy", ADVISE_CALL_DESTROYS},
+    {"cuModuleLoad", ADVISE_CALL_LOADS},
+    {"cuModuleUnload", ADVISE_CALL_LOADS},
+    {"cudaLibraryLoad", ADVISE_CALL_LOADS},
+    {"cudaLibraryUnload", ADVISE_CALL_LOADS},
+    {"cuLibraryLoad", ADVISE_CALL_LOADS},
+    {"cuLibraryUnload", ADVISE_CALL_LOADS},
+    {"cuLink", ADVISE_CALL_LOADS},
+    {"cuFuncLoad", ADVISE_CALL_LOADS},
 };
-
-static bool allocates(const char *name)
-{
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
-        if (mp_text_starts_with(name, beginnings[i]))
-            return true;
-    }
-    return false;
-}
 
 /* Whether the call waits for the copy that it makes. */
 static bool copies(const char *name)
@@ -192,15 +246,21 @@ static bool copies(const char *name)
            !strstr(name, "Async");
 }
 
+static enum advise_call_kind call_kind_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof calls_by_name / sizeof *calls_by_name; i++) {
+        if (mp_text_starts_with(name, calls_by_name[i].beginning))
+            return calls_by_name[i].kind;
+    }
+    return copies(name) ? ADVISE_CALL_COPIES : ADVISE_CALL_OTHER;
+}
+
 static void take_call_name(struct advise *advise, uint32_t name)
 {
-    struct advise_kind *kind = &advise->kinds[name];
-    const char *text = mp_intern_get(&advise->deps->names, name, NULL);
+    enum advise_call_kind kind = call_kind_of(mp_intern_get(&advise->deps->names, name, NULL));
 
-    kind->allocates = allocates(text);
-    kind->copies = copies(text);
-    advise->any_allocates |= kind->allocates;
-    advise->any_copies |= kind->copies;
+    advise->kinds[name].call = (uint8_t)kind;
+    advise->any_call |= 1u << kind;
 }
 
 static struct advise_kind kind_of(const char *name)

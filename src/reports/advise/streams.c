@@ -264,6 +264,9 @@ static bool may_be_needless(const struct advise *advise, const struct since *sin
 {
     bool synchronises = false;
 
+    /* What a wait gives back is another rule's: without the wait something else would. */
+    if (advise->pools && advise->pools[call->first] & ADVISE_POOL_RELEASES)
+        return false;
     for (uint32_t i = call->first; i <= call->last; i++)
         synchronises |= advise->deps->activities[i].flags & (DEPS_SYNCHRONISES | DEPS_POLLS);
     return synchronises && since->launched && !since->copied_back && !since->copied_in &&

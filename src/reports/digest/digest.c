@@ -418,6 +418,10 @@ static const struct command *of_finding(const struct digest *digest)
     case ADVISE_FEW_SMS:
     case ADVISE_LOW_CLOCKS:
     case ADVISE_NCCL_WAITING:
+    case ADVISE_GRAPH_INSTANTIATION:
+    case ADVISE_POOL_RELEASE:
+    case ADVISE_CODE_LOADING:
+    case ADVISE_BLOCKED_CALLS:
     case ADVISE_LATE_RANK: /* these are of jobs */
     case ADVISE_UNEVEN_STAGES:
     case ADVISE_BUBBLES:

@@ -38,6 +38,20 @@ static void put_everything(void)
         put_nvtx_range("b", t + 37, t + 43);
         put_nvtx_range("c reformat", t + 44, t + 49);
         put_stream_sync(8, t + 70, t + 210 + (i == 7 ? 40 : 0), id + 7);
+        put_call(1, "cudaGraphInstantiate", t + 212, t + 216, id + 8);
+        put_call(1, "cuModuleLoadData", t + 216, t + 218, id + 9);
+        put_call(2, "cuModuleLoadData", t + 100, t + 140, id + 10);
+        mp_append_memory(scene.writer, &(struct mp_row_memory){.time = (t + 2) * 1000,
+                                                               .correlation = id,
+                                                               .pool = 1,
+                                                               .pool_size = 4096});
+        mp_append_pool(scene.writer, &(struct mp_row_pool){.operation = MP_pool_operation_trimmed,
+                                                           .time = (t + 57) * 1000,
+                                                           .correlation = id + 5,
+                                                           .pool = 1});
+        mp_append_jit(scene.writer, &(struct mp_row_jit){.start = (t + 101) * 1000,
+                                                         .duration = 30000,
+                                                         .correlation = id + 10});
         mp_append_unified(scene.writer, &(struct mp_row_unified){.kind = MP_unified_kind_bytes_HtoD,
                                                                  .value = 4096,
                                                                  .start = (t + 100) * 1000,
