@@ -119,8 +119,12 @@ OUT
 eager=$SOURCE/tests/data/resnet50_eager.mpt
 run deps --what-if launch_latency=0 "$eager"
 code 0
-grep -q 'Note: the calls that launch stay; a change such as cudaLaunchKernel=0 takes' .stdout
+grep -q 'Note: the calls that launch stay; launch=0 takes them away too' .stdout
 verdict "what stays of launches" $?
+run deps --what-if launch=0 "$eager"
+code 0
+grep -q 'Note: host code between the launches stays, which a CUDA graph saves too' .stdout
+verdict "what stays between launches" $?
 run deps --what-if gap=0 "$eager"
 code 0
 ! grep -q 'the calls that launch stay' .stdout
@@ -169,8 +173,8 @@ for change in '' x =0 launch= launch=x launch=0.5 launch=-x 'launch=-1x' 'launch
 done
 wrong "miniprof deps: 'plain.mpt': nothing is called 'gem'; nearest are '*" \
     --what-if 'launch_latency=0' --what-if 'gem=0' plain.mpt
-wrong "miniprof deps: 'plain.mpt': nothing is called 'launch'; nearest are 'launch_latency', *" \
-    --what-if 'launch=0' plain.mpt
+wrong "miniprof deps: 'plain.mpt': nothing is called 'latency'; nearest are *" \
+    --what-if 'latency=0' plain.mpt
 wrong "miniprof deps: --gains takes a number from 1, not '0'" --gains=0 plain.mpt
 wrong "miniprof deps: --top takes a number from 1, not '0'" --top=0 plain.mpt
 

@@ -66,8 +66,7 @@ static const struct option_spec specs[] = {
      .argument = "CHANGE",
      .kind = OPTION_TEXTS,
      .offset = FIELD(what_if),
-     .help = "how long it would take: 'NAME=0.5x', 'NAME=-10us', 'launch_latency=0'; "
-             "any number of "
+     .help = "how long it would take: 'NAME=0.5x', 'NAME=-10us', 'launch=0'; any number of "
              "changes, * and ? in names"},
     {.name = "gains",
      .argument = "K",

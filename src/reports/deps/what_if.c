@@ -76,19 +76,34 @@ static void print_title(const struct report_out *out, const struct deps_report *
     fprintf(out->file, " (%s):\n", deps_basis_text(report->what_if->without_recording));
 }
 
-/* Says why a change of the launch latency gained nothing: the calls that launch still take their
- * time. */
+/* What a change leaves as it is, although its name sounds otherwise. */
+static const struct {
+    const char *change;
+    bool without_gain; /* it is said only if nothing is gained */
+    const char *note;
+} stays[] = {
+    {"launch_latency=", true, "Note: the calls that launch stay; launch=0 takes them away too."},
+    {"launch=", false,
+     "Note: host code between the launches stays, which a CUDA graph saves too: miniprof advise."},
+    {"wait=", true, "Note: a wait still ends when what it waits for does."},
+};
+
+static bool is_named(const struct deps_report *report, const char *change)
+{
+    for (size_t i = 0; i < report->change_count; i++)
+        if (mp_text_starts_with(report->changes[i], change))
+            return true;
+    return false;
+}
+
 static void print_what_stays(const struct report_out *out, const struct deps_report *report)
 {
-    bool latency = false;
+    bool gains =
+        total_of(report, report->what_if->after) != total_of(report, report->what_if->before);
 
-    for (size_t i = 0; i < report->change_count; i++)
-        latency |= mp_text_starts_with(report->changes[i], "launch_latency=");
-    if (latency && report_has_titles(out) &&
-        total_of(report, report->what_if->after) == total_of(report, report->what_if->before))
-        print_note(out, report->trace,
-                   "Note: the calls that launch stay; a change such as cudaLaunchKernel=0 takes "
-                   "them away.");
+    for (size_t i = 0; report_has_titles(out) && i < sizeof stays / sizeof *stays; i++)
+        if (is_named(report, stays[i].change) && !(stays[i].without_gain && gains))
+            print_note(out, report->trace, "%s", stays[i].note);
 }
 
 enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report)

@@ -154,6 +154,7 @@ uint64_t deps_changed(const struct deps_change *change, uint64_t ns)
  *     a kernel's plain name, with or without its scopes: gemm, ns::gemm
  *     memcpy HtoD for [CUDA memcpy HtoD]
  *     kernel, memcpy, memset, wait: all of a kind
+ *     launch: calls that launch work, and the latency from them to it
  *     launch_latency, host, gap, dependency, return, recording: the parts of the path
  *     rank1: before any of these: of that rank only; in a job
  */
@@ -319,6 +320,27 @@ static bool change_part(const struct deps *deps, const struct target *target, en
     return any;
 }
 
+/* Notes the change for each name of which a call launches work, and for the latency to that work;
+ * whether there is any. */
+static bool change_launches(const struct deps *deps, const struct target *target,
+                            const struct deps_change *change, const struct deps_change **by_name,
+                            const struct deps_change **by_part)
+{
+    bool any = false;
+
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        uint32_t launch = deps->activities[i].launch;
+        const char *plain;
+
+        if (launch == DEPS_NONE || !is_name_of(deps, target, deps->activities[launch].name, &plain))
+            continue;
+        any = true;
+        if (by_name)
+            by_name[deps->activities[launch].name] = change;
+    }
+    return any && change_part(deps, target, DEPS_LAUNCH_LATENCY, change, by_part);
+}
+
 /* Notes what the change means; by_name and by_part may be NULL. Whether it means anything. A name
  * comes before a kind of the same name, so that a kernel may be called `kernel`. */
 static bool match_change(const struct deps *deps, const struct deps_change *change,
@@ -340,6 +362,8 @@ static bool match_change(const struct deps *deps, const struct deps_change *chan
         if (by_name)
             by_name[name] = change;
     }
+    if (!any && !strcmp(target.pattern, "launch"))
+        return change_launches(deps, &target, change, by_name, by_part);
     return any || each_of_kind(deps, &target, change, by_name);
 }
 

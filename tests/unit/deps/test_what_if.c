@@ -108,6 +108,18 @@ static void what_if_of_parts_changes_lags(void **state)
     scene_end(SOUND);
 }
 
+static void what_if_of_launches_changes_calls_and_latency(void **state)
+{
+    (void)state;
+    put_chain();
+    assert_int_equal(length_with("launch=0"), 65);
+    /* Calls 10-40 and 41-71; a 40-66; b 30 after its launch at 41: 71-99; return 5, host 4, to 108.
+     */
+    assert_int_equal(length_with("launch=30us"), 98);
+    assert_int_equal(length_with("launch=30us;launch_latency=5us"), 73); /* the later one wins */
+    scene_end(SOUND);
+}
+
 /* ---- Fork and join ----
  *
  *     thread     |10-15|  |18-23|24-29|  |32-37||wait 38---------75|
@@ -378,6 +390,7 @@ static void names_are_globs_over_activities_and_parts(void **state)
     assert_int_equal(length_with("?CUDA memset?=0"), 27);
     assert_null(unmatched("memset=0", "cudaMem*=0"));
     assert_null(unmatched("launch_latency=0", "host=0"));
+    assert_null(unmatched("launch=0", "*=0"));
     assert_null(unmatched("gap=0", "dependency=0"));
     assert_null(unmatched("return=0", "*=0"));
     assert_string_equal(unmatched("memcpy DtoH=0", "*=0"), "first");
@@ -507,6 +520,7 @@ int main(void)
         cmocka_unit_test(what_if_in_a_chain),
         cmocka_unit_test(what_if_of_calls_changes_their_own_time),
         cmocka_unit_test(what_if_of_parts_changes_lags),
+        cmocka_unit_test(what_if_of_launches_changes_calls_and_latency),
         cmocka_unit_test(slack_in_a_fork),
         cmocka_unit_test(what_if_in_a_fork),
         cmocka_unit_test(slack_in_a_graph),
