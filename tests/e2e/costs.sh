@@ -56,6 +56,16 @@ calls() {
     done | xargs
 }
 
+# on_path NAME FUNCTION...: how many of them have time on the critical path.
+on_path() {
+    local name=$1 function
+    shift
+    for function; do
+        "$miniprof" deps --csv "$name.mpt" |
+            awk -F, -v f="\"$function\"" '$NF == f && $2 > 0 { print }'
+    done | wc -l
+}
+
 # ---- Graphs: 24 iterations; instantiating takes 40 us, a launch 2.5 us -------------------------
 planted graph graph_instantiation estimate
 same "graph: calls are recorded by name" "24 24 24 24 24 192" "$(calls graph cuStreamBeginCapture \
@@ -64,6 +74,8 @@ same "graph: an iteration instantiates one and captures eight launches" "1 10 64
     "$(number graph graph_instantiation instantiated) \
 $(number graph graph_instantiation captured_calls) $(number graph graph_instantiation calls_ns)"
 comes_true graph graph_instantiation
+same "graph: they are on the path" 5 "$(on_path graph cuStreamBeginCapture cuStreamEndCapture \
+    cuGraphInstantiateWithFlags cuGraphDestroy cuGraphExecDestroy)"
 same "graph: nobody is told to make graphs" "" "$(findings graph | grep '^launch_bound ')"
 if plays cuGraphExecUpdate_v2; then
     planted update graph_instantiation bound
@@ -71,6 +83,7 @@ if plays cuGraphExecUpdate_v2; then
         "$(number update graph_instantiation instantiated) \
 $(number update graph_instantiation updated)"
     comes_true update graph_instantiation
+    same "update: it is on the path" 1 "$(on_path update cuGraphExecUpdate)"
 else
     leaves_out "updates of executable graphs"
 fi
@@ -92,6 +105,8 @@ same "map: calls are recorded by name" "24 24 24 24 24 24 24" "$(calls map cuMem
 same "map: an iteration makes 7 calls" "7 190200 190200" "$(number map allocation calls) \
 $(number map allocation calls_ns) $(number map allocation mapping_ns)"
 comes_true map allocation
+same "map: they are on the path" 7 "$(on_path map cuMemAddressReserve cuMemCreate cuMemMap \
+    cuMemSetAccess cuMemUnmap cuMemRelease cuMemAddressFree)"
 like "map: memory is mapped" 'Memory is mapped inside the loop' "$("$miniprof" advise map.mpt)"
 
 # ---- Modules: two iterations load one, 80 us and 3 ms of compiling -----------------------------
@@ -104,5 +119,7 @@ like "lock: three launches wait for the module" 'cuLaunchKernel.*100.0 % .*cuMod
     "$("$miniprof" advise --iterations it lock.mpt | tr '\n' ' ')"
 same "lock: 3.08 ms less 2.5 us in 3 of 23 iterations" "401" \
     "$(($(number lock blocked_calls blocked_ns) / 1000))"
-like "lock: the call is on the path" 'cuLaunchKernel' "$("$miniprof" deps lock.mpt)"
+same "load: it is on the path" 1 "$(on_path load cuModuleLoadData)"
+like "lock: a note says how much of the path late launches are" '9.2[0-9]*ms of the launch' \
+    "$("$miniprof" deps lock.mpt)"
 finish

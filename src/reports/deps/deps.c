@@ -128,6 +128,7 @@ void deps_result_clear(struct deps_result *result)
     memset(result->host, 0, result->thread_count * sizeof *result->host);
     result->recording_inside = 0;
     result->by_time = 0;
+    result->late_launches = 0;
     result->window = 0;
 }
 

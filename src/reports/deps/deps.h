@@ -397,6 +397,8 @@ struct deps_result {
     uint32_t thread_count;
     uint64_t recording_inside; /* ns, of DEPS_RECORDING: in the recorded time of device work */
     uint64_t by_time;          /* ns: of device work that the path reached by DEPS_BY_TIME */
+    uint64_t late_launches;    /* ns, of DEPS_LAUNCH_LATENCY: in calls that launch and do something
+                                  else first: more than 5 times the P50 of the latency */
     uint64_t window;           /* ns: the sum of all critical times and parts */
 };
 

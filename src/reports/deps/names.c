@@ -384,7 +384,8 @@ enum mp_status json_deps_names(struct json_writer *json, const struct deps_repor
     json_close_object(json);
     JSON_FACTS(json,
                FACT_IF(deps_part_key(DEPS_RECORDING), known, report->result->parts[DEPS_RECORDING]),
-               FACT_IF("recording_inside_ns", known, report->result->recording_inside));
+               FACT_IF("recording_inside_ns", known, report->result->recording_inside),
+               FACT("late_launches_ns", report->result->late_launches));
     json_host_code(json, &(struct host_code){.gaps = report->gaps});
     return MP_OK;
 }

@@ -197,6 +197,20 @@ static enum deps_part part_of(enum deps_reason reason)
     return reason == DEPS_STREAM_ORDER ? DEPS_STREAM_GAP : DEPS_DEPENDENCY_LATENCY;
 }
 
+/* A launch is late if work waits this many times the usual latency inside of its call. */
+#define TIMES_USUAL 5
+
+/* How much longer than usual work waits inside of a late launch, ns; 0: it is not late. */
+static uint64_t late_inside(const struct deps *deps, const struct deps_activity *work)
+{
+    const struct deps_activity *call = &deps->activities[work->launch];
+    uint64_t end = deps->activities[call->last_of_call].end;
+    uint64_t inside = (end < work->begin ? end : work->begin) - call->begin;
+    uint64_t usual = deps->launch_latencies[work->launch_class].p50;
+
+    return work->begin > call->begin && inside > TIMES_USUAL * usual ? inside - usual : 0;
+}
+
 /* One step back from a device activity to what bound it. */
 static void step_on_device(struct walk *walk)
 {
@@ -212,6 +226,8 @@ static void step_on_device(struct walk *walk)
         give_part(walk, DEPS_NO_KNOWN_CAUSE, walk->window->begin);
     } else if (activity->bound == DEPS_LAUNCH) {
         walk->lane = deps->activities[to].lane;
+        if (walk->moment > walk->window->begin)
+            walk->result->late_launches += late_inside(deps, activity);
         give_recording_of_work(walk, deps->activities[to].begin, costs->before);
         give_part(walk, DEPS_LAUNCH_LATENCY, deps->activities[to].begin);
         walk->below = deps->activities[to].begin >= walk->moment ? to : DEPS_NONE;
@@ -465,6 +481,7 @@ static void iterations_add_up(struct deps_result *total, const struct deps_resul
     }
     total->recording_inside += one->recording_inside;
     total->by_time += one->by_time;
+    total->late_launches += one->late_launches;
     total->window += one->window;
 }
 

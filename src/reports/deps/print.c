@@ -150,6 +150,19 @@ static void note_recording(const struct report_out *out, const struct deps_repor
                    mp_format_time(time, sizeof time, report->result->recording_inside));
 }
 
+/* Such as wait for a lock of their context. Less than a hundredth of the path is noise. */
+static void note_late_launches(const struct report_out *out, const struct deps_report *report)
+{
+    char time[MP_FORMATTED_BYTES];
+    uint64_t late = report->result->late_launches;
+
+    if (late && late >= report->result->window / 100)
+        print_note(out, report->trace,
+                   "%s of the launch latency lies in calls that launch and take longer than usual; "
+                   "miniprof advise.",
+                   mp_format_time(time, sizeof time, late));
+}
+
 static void print_notes(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
@@ -165,6 +178,7 @@ static void print_notes(const struct report_out *out, const struct deps_report *
     note_host(out, report);
     note_by_time(out, report);
     note_recording(out, report);
+    note_late_launches(out, report);
     print_note(out, report->trace,
                "Not modelled: contention on the GPU, polling on host memory%s; "
                "miniprof-deps(1).",

@@ -42,6 +42,33 @@ static void work_that_meets_a_free_stream_shows_the_launch_latency(void **state)
     scene_end(SOUND);
 }
 
+/*     thread     |10-15|        |40-45|        |70-75|          |100--call of 25--or 26--|
+ *     stream 7      |a 15-20|      |b 45-50|      |c 75-80|                       |d 130-140|
+ *
+ * The usual latency is 5. Of a latency of 30, 26 inside of a call are late by 21; 25 are not late.
+ */
+static void a_launch_is_late_if_its_call_does_something_else_first(void **state)
+{
+    (void)state;
+    for (uint64_t length = 25; length <= 26; length++) {
+        struct deps_result result;
+
+        scene_begin();
+        put_launch(7, "a", 10, 15, 20, 1);
+        put_launch(7, "b", 40, 45, 50, 2);
+        put_launch(7, "c", 70, 75, 80, 3);
+        put_call(1, "cudaLaunchKernel", 100, 100 + length, 4);
+        put_kernel(7, "d", 130, 140, 4);
+        scene_load();
+        assert_int_equal(deps_result_init(&scene.deps, &result), MP_OK);
+        deps_path(&scene.deps, whole(), &result, NULL);
+        assert_int_equal(result.parts[DEPS_LAUNCH_LATENCY], 30000);
+        assert_int_equal(result.late_launches, length == 25 ? 0 : 21000);
+        deps_result_free(&result);
+        scene_end(SOUND);
+    }
+}
+
 /*     thread     |10-15|16-21|22-27|
  *     stream 7      |a 15-30||b 31-60| |c 63-70|       gaps 1 and 3
  *
@@ -323,6 +350,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_that_meets_a_free_stream_shows_the_launch_latency),
+        cmocka_unit_test(a_launch_is_late_if_its_call_does_something_else_first),
         cmocka_unit_test(queued_work_shows_the_gap),
         cmocka_unit_test(a_launch_that_arrives_after_the_stream_binds),
         cmocka_unit_test(of_equal_arrivals_the_launch_binds),
