@@ -409,6 +409,16 @@ static const struct {
     {ADVISE_REPEATED_CASTS, KERNEL_PYTORCH,
      "Convert the model once, with model.to(torch.bfloat16), in place of torch.autocast, or keep "
      "one autocast region around the whole iteration."},
+    {ADVISE_GRAPH_INSTANTIATION, KERNEL_PYTORCH,
+     "Capture once with torch.cuda.graph, copy inputs into the tensors of the capture, and call "
+     "replay() in each iteration; with torch.compile keep shapes fixed, so that it records no "
+     "more."},
+    {ADVISE_CODE_LOADING, KERNEL_PYTORCH,
+     "Call the model once with each shape before the loop, and keep what Triton and Inductor "
+     "compile: TRITON_CACHE_DIR, TORCHINDUCTOR_CACHE_DIR."},
+    {ADVISE_CODE_LOADING, KERNEL_XLA,
+     "Call the jitted function once with each shape before the loop, and keep what XLA compiles: "
+     "jax.config.update(\"jax_compilation_cache_dir\", ...)."},
     {ADVISE_PAGEABLE_COPIES, KERNEL_PYTORCH,
      "Use DataLoader(pin_memory=True) or tensor.pin_memory(), then copy with "
      "to(device, non_blocking=True)."},

@@ -397,6 +397,7 @@ static const struct command *of_finding(const struct digest *digest)
     case ADVISE_FULL_PCIE:
         return &overlap;
     case ADVISE_ALLOCATION:
+    case ADVISE_POOL_RELEASE:
         return &churn;
     case ADVISE_SLOW_LAYER:
     case ADVISE_REFORMAT_LAYERS:
@@ -419,7 +420,6 @@ static const struct command *of_finding(const struct digest *digest)
     case ADVISE_LOW_CLOCKS:
     case ADVISE_NCCL_WAITING:
     case ADVISE_GRAPH_INSTANTIATION:
-    case ADVISE_POOL_RELEASE:
     case ADVISE_CODE_LOADING:
     case ADVISE_BLOCKED_CALLS:
     case ADVISE_LATE_RANK: /* these are of jobs */
