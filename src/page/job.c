@@ -17,7 +17,7 @@
 static enum mp_status print_path(const struct report_out *out, struct html_job *job,
                                  struct job_report *head, struct deps_result *result)
 {
-    const struct deps *deps = &job->job.deps;
+    const struct deps *deps = &job->study.job.deps;
     const struct deps_report report = {
         .job = head, .deps = deps, .windows = &job->windows, .result = result, .parts = true};
 
@@ -38,11 +38,11 @@ static enum mp_status follow_path(FILE *file, void *context)
     struct job_usage usage;
     struct deps_result result;
 
-    job->critical = calloc((size_t)job->job.deps.count + 1, sizeof *job->critical);
+    job->critical = calloc((size_t)job->study.job.deps.count + 1, sizeof *job->critical);
     if (!job->critical)
         return MP_ERR_MEMORY;
-    MP_TRY(deps_result_init(&job->job.deps, &result));
-    enum mp_status status = job_use(&job->job.deps, &job->windows, &usage);
+    MP_TRY(deps_result_init(&job->study.job.deps, &result));
+    enum mp_status status = job_use(&job->study.job.deps, &job->windows, &usage);
     head.usage = &usage;
     if (status == MP_OK)
         status = print_path(&out, job, &head, &result);
@@ -55,27 +55,24 @@ static enum mp_status find_advice(FILE *file, void *context)
 {
     struct html_job *job = context;
     const struct report_out out = {.file = file, .format = REPORT_JSON};
-    const struct job_report head = {.ranks = &job->ranks};
-    struct advice advice;
+    const struct job_report head = {.answer = &job->study.answer, .ranks = &job->ranks};
     const struct advise_job_report report = {.job = &head,
-                                             .advice = &advice,
-                                             .iterations = job->iterations.count,
-                                             .rank = job->job.deps.ranks[0]};
+                                             .advice = &job->study.advice,
+                                             .iterations = job->study.iterations.count,
+                                             .rank = job->study.job.deps.ranks[0]};
 
-    if (!job->iterations.count) {
+    if (!job->study.iterations.count) {
         html_print_note(file, job->no_iterations.text);
         return MP_OK;
     }
-    MP_TRY(job_advise(&job->job, &job->iterations, &advice));
     print_job_advise(&out, &report);
-    advise_free(&advice);
     return MP_OK;
 }
 
 /* From the begin of each kernel of NCCL until its transfer begins. */
 static enum mp_status find_peers(struct html_job *job)
 {
-    const struct job *of = &job->job;
+    const struct job *of = &job->study.job;
     const struct deps *deps = &of->deps;
 
     job->peers = calloc((size_t)deps->count + 1, sizeof *job->peers);
@@ -105,9 +102,9 @@ static void give_own(const struct html_job *job, size_t process, const uint64_t 
                      uint64_t *own, size_t count)
 {
     memset(own, 0, count * sizeof *own);
-    for (uint32_t i = 0; i < job->job.deps.process_count; i++) {
-        if (job_process(&job->job, i) == process)
-            job_add_to_own(&job->job, i, values, own, count);
+    for (uint32_t i = 0; i < job->study.job.deps.process_count; i++) {
+        if (job_process(&job->study.job, i) == process)
+            job_add_to_own(&job->study.job, i, values, own, count);
     }
 }
 
@@ -173,8 +170,9 @@ enum mp_status html_job_add_peers(struct html_page *page, const struct html_job 
 static enum mp_status find_iterations(struct job_page *page, const struct job_page_options *options)
 {
     const struct iterations_options by = {.range = options->range};
-    enum mp_status status = matched_iterations(&page->matched, &page->job.job, &by,
-                                               &page->job.iterations, &page->job.no_iterations);
+    enum mp_status status =
+        matched_iterations(&page->matched, &page->job.study.job, &by, &page->job.study.iterations,
+                           &page->job.no_iterations);
 
     return status == MP_ERR_MEMORY ? status : MP_OK;
 }
@@ -185,9 +183,11 @@ static enum mp_status join(struct job_page *page, const struct job_page_options 
     const struct deps_options graph = {.style = options->style, .fronts = true};
     struct html_job *job = &page->job;
 
-    MP_TRY(matched_join(&page->matched, &graph, &job->job, error));
-    MP_TRY(job_windows(&job->job, options->range, &job->windows, error));
+    MP_TRY(matched_join(&page->matched, &graph, &job->study.job, error));
+    MP_TRY(job_windows(&job->study.job, options->range, &job->windows, error));
     enum mp_status status = find_iterations(page, options);
+    if (status == MP_OK && job->study.iterations.count)
+        status = job_study_answer(&page->matched, &job->study);
     job->ranks = matched_report(&page->matched);
     return mp_error_from(error, status, "cannot analyse the job");
 }
@@ -215,9 +215,8 @@ bool job_page_open(struct job_page *page, const struct job_page_options *options
 void job_page_close(struct job_page *page)
 {
     deps_windows_free(&page->job.windows);
-    deps_windows_free(&page->job.iterations);
     free(page->job.critical);
     free(page->job.peers);
-    job_free(&page->job.job);
+    job_study_free(&page->job.study);
     matched_free(&page->matched);
 }

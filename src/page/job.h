@@ -13,17 +13,16 @@
 
 #include "base/status.h"
 #include "page/timeline/timeline.h"
+#include "reports/job/answer.h"
 #include "reports/job/job.h"
-#include "reports/ranks/load.h"
 #include "reports/ranks/print.h"
 
 struct html_page;
 
 struct html_job {
-    struct job job; /* linked and without the costs of recording */
+    struct job_study study; /* linked; without iterations `no_iterations` says why */
     struct ranks_report ranks;
-    struct deps_windows windows;    /* of the job */
-    struct deps_windows iterations; /* of its first rank; none: `no_iterations` says why */
+    struct deps_windows windows; /* of the job */
     struct mp_error no_iterations;
     uint64_t *critical; /* by activity of the job, ns; html_job_add fills both; owned */
     uint64_t *peers;

@@ -357,13 +357,29 @@ grep -qF "| every percentile | \`\` miniprof iters 'a\\|b\`c.mpt' \`\` |" .stdou
 verdict "code in a cell" $?
 
 # ---- Ranks ---------------------------------------------------------------------------------------
-# The slowest rank is not the late one: who is late is another command's answer.
-run report "$data/ranks"
+# The slowest rank is not the late one.
+digest ranks "$data/ranks"
 code 0
-head -n 1 .stdout | grep -q '^Ranks of a job wait for each other: .miniprof advise. of their'
-verdict "ranks: where the late one is named" $?
+json 'd["job"]["late_rank"] == 1 and d["traces"][d["shown"]]["rank"] == 1'
+run report "$data/ranks"
+head -n 1 .stdout | grep -q '^The job: 2 ranks; a step takes .* (P50 of 3), P99 .*\.$'
+verdict "ranks: the job first" $?
+grep -q '^Of 2 traces rank1.mpt is the late rank' .stdout
+verdict "ranks: then the late one" $?
+run report --markdown "$data/ranks"
+grep -q '^\*\*The job: 2 ranks; ' .stdout && grep -q "^In full, .* the late rank's" .stdout
+verdict "ranks: the same in Markdown" $?
+mkdir strangers
+cp "$data/ranks/rank0.mpt" strangers
+cp "$data/ranks/rank1.mpt" strangers/other.mpt
+head -c 3000 "$data/ranks/rank1.mpt" >strangers/other.mpt
+run report strangers
+code 1
+grep -q '^The job: ' .stdout
+[ $? = 1 ]
+verdict "ranks that do not match are no job" $?
 run report "$data/set"
-! grep -q 'Ranks of a job' .stdout
+! grep -q 'The job: \|Ranks of a job' .stdout
 verdict "no ranks that communicate: no word of it" $?
 
 # ---- The page ----------------------------------------------------------------------------------

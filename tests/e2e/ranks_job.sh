@@ -156,6 +156,27 @@ documents advise even
 taken=$(value even "d[0]['step_mean_ns']")
 check "what balance gains is what it takes: $foreseen of $taken ns" within 3 "$foreseen" "$taken"
 
+# What report, iters and advise begin with.
+documents report lateon
+same "report: who is late and why" "0 1 host step" \
+    "$status $(value lateon "' '.join(map(str, (d['job']['late_rank'], d['job']['cause'],
+                                                d['job']['activity'])))")"
+same "the late rank follows in full" "rank 1" "$(value lateon "d['traces'][d['shown']]['process']")"
+check "in time, it would gain its two delays: $(value lateon "d['job']['in_time_gain_ns']") ns" \
+    within 8 "$(value lateon "d['job']['in_time_gain_ns']")" 200000
+documents report uneven
+same "report: a stage with more work is late by its kernel" "1 kernel spin True" \
+    "$(value uneven "' '.join(map(str, (d['job']['late_rank'], d['job']['cause'],
+                                        d['job']['activity'], d['job']['in_time_by_work'])))")"
+foreseen=$(value uneven "d['job']['step_mean_ns'] - d['job']['balanced_gain_ns']")
+check "and what balance gains is what it takes: $foreseen ns" within 3 "$foreseen" "$taken"
+play third 3 -- iterations=6 pipeline=1 microbatches=8 kernel=300
+documents advise third
+taken=$(value third "d[0]['step_mean_ns']")
+foreseen=$(value uneven "d['job']['step_mean_ns'] - d['job']['in_time_gain_ns']")
+check "with the others' work it takes what it takes without: $foreseen of $taken ns" \
+    within 6 "$foreseen" "$taken"
+
 documents iters lateon --each
 same "iters: the iterations to which others waited long for a rank" "[4, 8, 12]" "$(value lateon \
     "sorted({e['iteration'] for e in d[0]['each'] if e['peer_ns'] > 1000000})")"

@@ -24,6 +24,17 @@ test("each rank has a row with what deps says of it", async (browser) => {
     assert.deepEqual(page.complaints, []);
 });
 
+test("the job's answer stands first, in the words of report", async (browser) => {
+    const [{ job }] = answer("advise");
+    assert.ok(job.answer.length >= 3);
+    for (const view of ["job", "processes"]) {
+        const page = await open(browser, "job", { view });
+        const shown = page.locator(`#view-${view} .job-answer p`);
+        assert.deepEqual(await shown.allInnerTexts(), job.answer);
+        assert.deepEqual(page.complaints, []);
+    }
+});
+
 test("the findings are those of advise on all ranks together", async (browser) => {
     const page = await open(browser, "job", { view: "job" });
     const [{ findings }] = answer("advise");

@@ -5,7 +5,11 @@ A fact is what several reports state of one trace, such as the number of kernels
 has none (null) is left out.
 """
 import collections
+import json
+import os
+import re
 import sys
+import tempfile
 
 import laws
 
@@ -185,6 +189,50 @@ def odd_ones(found):
     return [report for group in groups[1:] for report in group]
 
 
+# ---- Jobs ----
+
+def page_document(job, name):
+    """A document of the job's page."""
+    with tempfile.TemporaryDirectory(prefix="miniprof-laws.") as folder:
+        page = os.path.join(folder, "page.html")
+        laws.run("html", "-o", page, job)
+        with open(page, encoding="utf-8") as file:
+            found = re.search(f'id="doc-{name}"[^>]*>(.*?)</script>', file.read(), re.S)
+    return json.loads(found.group(1))
+
+
+def gain_of(findings, rule, rank=None):
+    return next((one["gain_ns"] for one in findings if one["rule"] == rule and
+                 (rank is None or one["numbers"]["rank"] == rank)), None)
+
+
+def say_jobs(verdicts):
+    """A job has one answer: in all reports, in their sentences, and in the gains of findings."""
+    wrong, stated = [], 0
+    for job in laws.JOBS:
+        advise = laws.document("advise", job)[0]
+        answer = advise["job"]
+        answers = {"iters": laws.document("iters", job)[0]["job"],
+                   "report": laws.document("report", job)["job"],
+                   "page": page_document(job, "job_advise")["job"]}
+        wrong += [f"{job}: {report} has another answer: {found}"
+                  for report, found in answers.items() if found != answer]
+        for report in (("report",), ("report", "--markdown"), ("iters",), ("advise",)):
+            text = re.sub(r"\s+", " ", laws.run(*report, job).replace("======== ", ""))
+            wrong += [f"{job}: {' '.join(report)} does not say: {line}"
+                      for line in answer["answer"] if line not in text]
+        if answer["step_mean_ns"] != advise["step_mean_ns"]:
+            wrong.append(f"{job}: two mean steps")
+        for gain, key in ((gain_of(advise["findings"], "uneven_stages"), "balanced_gain_ns"),
+                          (gain_of(advise["findings"], "late_rank", answer["late_rank"]),
+                           "in_time_gain_ns")):
+            stated += gain is not None
+            if gain is not None and gain != answer[key]:
+                wrong.append(f"{job}: {key} is {answer[key]}, the finding's gain {gain}")
+    verdicts.say("a job has one answer everywhere", wrong)
+    verdicts.say("and findings with its gains", [] if stated else ["no finding has such a gain"])
+
+
 def main():
     verdicts, stated = laws.Verdicts(), collections.Counter()
     wrong = collections.defaultdict(list)
@@ -200,6 +248,7 @@ def main():
     verdicts.say("each report states its facts", [
         f"{report} never states {fact}" for fact, reports in FACTS.items() for report in reports
         if not stated[fact, report]])
+    say_jobs(verdicts)
     return verdicts
 
 

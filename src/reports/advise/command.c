@@ -8,7 +8,7 @@
 #include "reports/advise/advise.h"
 #include "reports/advise/print.h"
 #include "reports/common/iterations_by.h"
-#include "reports/ranks/load.h"
+#include "reports/job/answer.h"
 #include "reports/recording_cost/recording_cost.h"
 
 #include "base/poison.h"
@@ -82,23 +82,18 @@ static enum mp_status report_advise(void *context, struct mp_trace *trace, bool 
 
 /* ---- A job ---- */
 
-static enum mp_status advise_job(struct advise_values *values, struct job *job,
-                                 struct deps_windows *iterations, struct mp_error *error)
+static enum mp_status advise_job(struct advise_values *values, struct job_study *study,
+                                 struct mp_error *error)
 {
     const struct ranks_report ranks = matched_report(&values->matched);
-    const struct job_report head = {.ranks = &ranks};
-    struct advice advice;
-    struct advise_job_report report = {.job = &head, .advice = &advice};
+    const struct job_report head = {.answer = &study->answer, .ranks = &ranks};
+    struct advise_job_report report = {.job = &head, .advice = &study->advice};
 
-    MP_TRY(matched_join(&values->matched, &values->options.graph, job, error));
-    MP_TRY(
-        matched_iterations(&values->matched, job, &values->options.iterations, iterations, error));
-    enum mp_status status = job_advise(job, iterations, &advice);
-    MP_TRY(mp_error_from(error, status, "cannot analyse the job"));
-    report.iterations = iterations->count;
-    report.rank = job->deps.ranks[0];
+    MP_TRY(job_study_load(&values->matched, &values->options.graph, &values->options.iterations,
+                          study, error));
+    report.iterations = study->iterations.count;
+    report.rank = study->job.deps.ranks[0];
     print_job_advise(&values->report.out, &report);
-    advise_free(&advice);
     return MP_OK;
 }
 
@@ -106,13 +101,11 @@ static enum mp_status advise_job(struct advise_values *values, struct job *job,
 static int report_job(void *context)
 {
     struct advise_values *values = context;
-    struct job job = {.set = NULL};
-    struct deps_windows iterations = {.items = NULL};
+    struct job_study study = {.advice = {.count = 0}};
     struct mp_error error;
-    enum mp_status status = advise_job(values, &job, &iterations, &error);
+    enum mp_status status = advise_job(values, &study, &error);
 
-    deps_windows_free(&iterations);
-    job_free(&job);
+    job_study_free(&study);
     if (status == MP_OK)
         return values->matched.code;
     complain(set.command, "%s", error.text);

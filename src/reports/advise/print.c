@@ -497,6 +497,7 @@ static void put_job_head(const struct report_out *out, const struct advise_job_r
 {
     char step[MP_FORMATTED_BYTES];
 
+    print_job_answer(out, report->job->answer);
     print_ranks_head(out, report->job->ranks);
     if (report_has_titles(out))
         fprintf(out->file, "======== %s iteration%s of rank %" PRIu32 ", mean %s\n",
@@ -509,6 +510,7 @@ static void print_job_document(FILE *out, const struct advise_job_report *report
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
+    json_job_answer(&json, report->job->answer);
     json_ranks_head(&json, report->job->ranks);
     JSON_FACTS(&json, FACT("iterations", (uint64_t)report->iterations),
                FACT("step_mean_ns", report->advice->step));

@@ -249,6 +249,7 @@ void print_digest_json(FILE *out, const struct digest_report *report)
 
     json_open_document(&json, out, JSON_LINES);
     JSON_FACTS(&json, FACT("schema", SCHEMA));
+    json_job_answer(&json, report->job);
     json_traces(&json, report);
     json_answer(&json, digest);
     json_notes(&json, digest);

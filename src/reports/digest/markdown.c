@@ -236,14 +236,30 @@ static void put_row(FILE *out, const struct digest_report *report, size_t index)
     fprintf(out, " %s |\n", digest->quality.whole ? "yes" : "no");
 }
 
+static void put_job(FILE *out, const struct job_answer *job)
+{
+    struct job_line lines[JOB_ANSWERS];
+    size_t count = job_answer_lines(job, lines);
+
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? "- " : "**", out);
+        put_text(out, lines[i].text);
+        fputs(i ? "\n" : "**\n\n", out);
+    }
+    fputc('\n', out);
+}
+
 static void put_list(FILE *out, const struct digest_report *report)
 {
+    if (report->job)
+        put_job(out, report->job);
     fputs("| trace | iterations | P50 | P99 | a second | GPU busy | whole |\n"
           "|---|--:|--:|--:|--:|--:|---|\n",
           out);
     for (size_t i = 0; i < report->count; i++)
         put_row(out, report, i);
-    fputs("\nIn full, because it is the slowest: ", out);
+    fprintf(out,
+            "\nIn full, because it is the %s: ", report->shows_late ? "late rank's" : "slowest");
     put_code(out, digest_title(report, report->shown), false);
     fputs(".\n\n", out);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "reports/digest/digest.h"
+#include "reports/job/print.h"
 
 #define DIGEST_TEXT_LINES   40
 #define DIGEST_TEXT_COLUMNS 80
@@ -20,6 +21,9 @@ struct digest_report {
     const struct digest *digests;
     size_t count;
     size_t shown;
+    const struct job_answer *job; /* that the traces are ranks of; NULL: they are not, or it is not
+                                     known */
+    bool shows_late;              /* the one at `shown` is the job's late rank */
 };
 
 /* Several traces have a line each, above the screen. MP_ERR_MEMORY. */

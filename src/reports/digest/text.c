@@ -54,13 +54,14 @@ static void put_spaces(FILE *out, size_t count)
     fprintf(out, "%*s", (int)count, "");
 }
 
-/* Bytes of the words that fit into `columns`; part of a word if it alone is wider. */
+/* Bytes of the words that fit into `columns`; part of a word if it alone is wider. "%" stays with
+ * its number. */
 static size_t fitting(const char *text, size_t columns)
 {
     size_t max = utf8_bytes(text, strlen(text), columns);
     size_t at = max;
 
-    while (at && text[at] != ' ')
+    while (at && (text[at] != ' ' || text[at + 1] == '%'))
         at--;
     return at ? at : max;
 }
@@ -318,6 +319,7 @@ static void put_commands(FILE *out, const struct digest *digest, size_t max)
 /* ---- Several traces ---- */
 
 #define NAME_COLUMNS 20
+#define JOB_LINES    4 /* of a sentence */
 
 /* A trace of several. */
 struct trace_line {
@@ -373,26 +375,48 @@ static bool are_ranks(const struct digest_report *report)
     return ranks > 1;
 }
 
+static void put_job(FILE *out, const struct job_answer *job)
+{
+    struct job_line lines[JOB_ANSWERS];
+    size_t count = job_answer_lines(job, lines);
+
+    for (size_t i = 0; i < count; i++)
+        put_wrapped(out, 0, INDENT, JOB_LINES, lines[i].text);
+    fputc('\n', out);
+}
+
+/* Of which trace the screen below is, and why. */
+static void put_shown(FILE *out, const struct digest_report *report)
+{
+    const struct digest *shown = &report->digests[report->shown];
+    char p50[MP_FORMATTED_BYTES];
+
+    if (shown->no_work) {
+        fprintf(out, "None of %s traces has GPU work.\n", mp_count(report->count).text);
+        return;
+    }
+    fprintf(out, "Of %s traces ", mp_count(report->count).text);
+    foreign_put_text(out, digest_title(report, report->shown));
+    if (report->shows_late)
+        fputs(" is the late rank's.\n", out);
+    else
+        fprintf(out, " is the slowest: P50 %s.\n",
+                mp_format_time(p50, sizeof p50, shown->latency.p50));
+}
+
 static void put_list(FILE *out, const struct digest_report *report)
 {
     const struct report_out to = {.file = out, .format = REPORT_TEXT};
-    const struct digest *shown = &report->digests[report->shown];
     const char *title = digest_title(report, report->shown);
-    char p50[MP_FORMATTED_BYTES];
 
-    if (are_ranks(report))
+    if (report->job)
+        put_job(out, report->job);
+    else if (are_ranks(report))
         fputs(
             "Ranks of a job wait for each other: `miniprof advise` of their folder says which one\n"
             "is late, and `miniprof ranks` why.\n",
             out);
-    if (shown->no_work) {
-        fprintf(out, "None of %s traces has GPU work.\n", mp_count(report->count).text);
-    } else {
-        fprintf(out, "Of %s traces ", mp_count(report->count).text);
-        foreign_put_text(out, title);
-        fprintf(out, " is the slowest: P50 %s.\n",
-                mp_format_time(p50, sizeof p50, shown->latency.p50));
-    }
+    put_shown(out, report);
     report_print(&to,
                  &(struct report_layout){REPORT_COLUMNS(columns), .of = report,
                                          .measuring = REPORT_UNITS_ONLY},

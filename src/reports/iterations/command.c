@@ -8,8 +8,8 @@
 #include "reports/common/iterations_by.h"
 #include "reports/counters/counters.h"
 #include "reports/iterations/print.h"
+#include "reports/job/answer.h"
 #include "reports/job/print.h"
-#include "reports/ranks/load.h"
 #include "reports/recording_cost/recording_cost.h"
 
 #include "base/poison.h"
@@ -112,43 +112,44 @@ static enum mp_status report_iters(void *context, struct mp_trace *trace, bool *
 /* ---- A job ---- */
 
 struct job_work {
-    struct job job;
-    struct deps_windows iterations;
+    struct job_study study;
     struct job_usage all;
     struct job_usage *each; /* by iteration; owned */
 };
 
 static void job_work_free(struct job_work *work)
 {
-    for (size_t i = 0; work->each && i < work->iterations.count; i++)
+    for (size_t i = 0; work->each && i < work->study.iterations.count; i++)
         job_usage_free(&work->each[i]);
     free(work->each);
     job_usage_free(&work->all);
-    deps_windows_free(&work->iterations);
-    job_free(&work->job);
+    job_study_free(&work->study);
 }
 
 static enum mp_status use_each(struct job_work *work)
 {
-    work->each = calloc(work->iterations.count + 1, sizeof *work->each);
+    const struct deps *deps = &work->study.job.deps;
+    const struct deps_windows *iterations = &work->study.iterations;
+
+    work->each = calloc(iterations->count + 1, sizeof *work->each);
     if (!work->each)
         return MP_ERR_MEMORY;
-    for (size_t i = 0; i < work->iterations.count; i++) {
-        const struct deps_windows one = {.items = &work->iterations.items[i], .count = 1};
+    for (size_t i = 0; i < iterations->count; i++) {
+        const struct deps_windows one = {.items = &iterations->items[i], .count = 1};
 
-        MP_TRY(job_use(&work->job.deps, &one, &work->each[i]));
+        MP_TRY(job_use(deps, &one, &work->each[i]));
     }
-    return job_use(&work->job.deps, &work->iterations, &work->all);
+    return job_use(deps, iterations, &work->all);
 }
 
 static enum mp_status print_job(const struct iters_values *values, const struct job_work *work)
 {
     const struct ranks_report ranks = matched_report(&values->matched);
     const struct job_iterations_report report = {
-        .job = {.ranks = &ranks, .usage = &work->all},
+        .job = {.answer = &work->study.answer, .ranks = &ranks, .usage = &work->all},
         .each = work->each,
-        .windows = &work->iterations,
-        .rank = work->job.deps.ranks[0],
+        .windows = &work->study.iterations,
+        .rank = work->study.job.deps.ranks[0],
         .one = values->one,
         .rows = values->each || values->one,
     };
@@ -159,10 +160,9 @@ static enum mp_status print_job(const struct iters_values *values, const struct 
 static enum mp_status study_job(struct iters_values *values, struct job_work *work,
                                 struct mp_error *error)
 {
-    MP_TRY(matched_join(&values->matched, &values->options.graph, &work->job, error));
-    MP_TRY(matched_iterations(&values->matched, &work->job, &values->options.iterations,
-                              &work->iterations, error));
-    MP_TRY(iterations_have(values->one, work->iterations.count, error));
+    MP_TRY(job_study_load(&values->matched, &values->options.graph, &values->options.iterations,
+                          &work->study, error));
+    MP_TRY(iterations_have(values->one, work->study.iterations.count, error));
     enum mp_status status = use_each(work);
     if (status == MP_OK)
         status = print_job(values, work);

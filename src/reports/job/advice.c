@@ -8,6 +8,7 @@
 #include "base/data/algorithms.h"
 #include "base/text/units.h"
 #include "reports/advise/advise.h"
+#include "reports/job/answer.h"
 #include "reports/job/job.h"
 
 #include "base/poison.h"
@@ -30,9 +31,10 @@ struct work {
     const struct deps_windows *iterations;
     struct deps_windows all; /* one window over all of them */
     struct deps_window window;
-    uint64_t length;         /* ns, of that */
-    uint64_t *late;          /* by process, then iteration; owned */
-    struct late_rank *ranks; /* the latest first; owned */
+    uint64_t length;           /* ns, of that */
+    uint64_t *late;            /* by process, then iteration; owned */
+    struct late_rank *ranks;   /* the latest first; owned */
+    struct job_answer *answer; /* NULL */
     struct advice *advice;
 };
 
@@ -199,6 +201,8 @@ static enum mp_status judge_rank(struct work *work, const struct late_rank *rank
         finding.assumes = "it comes to each collective as early as the first rank";
         describe_rank(work, rank, &finding);
         name_causes(work, rank->process, &taken, &finding);
+        if (work->answer && work->answer->late == rank->process)
+            work->answer->in_time = finding.gain;
         advise_add(work->advice, &finding);
     }
     job_taken_free(&taken);
@@ -244,11 +248,22 @@ static void describe_stages(const struct work *work, const struct job_usage *usa
     advise_number(finding, "mean_ns", (double)by_iteration(work, mean));
 }
 
+static enum mp_status gain_of_balance(struct work *work, const struct job_usage *usage,
+                                      uint64_t mean, uint64_t *gain)
+{
+    struct deps_changes changes = {.items = NULL};
+    enum mp_status status = even_out(usage, mean, &changes);
+
+    if (status == MP_OK)
+        status = replay_gain(work, &changes, NULL, gain);
+    deps_changes_free(&changes);
+    return status;
+}
+
 /* Where ranks wait in sends and receives, and one of them computes for clearly longer. */
 static enum mp_status judge_stages(struct work *work, const struct job_usage *usage)
 {
     struct advise_finding finding = advise_finding_of(ADVISE_UNEVEN_STAGES);
-    struct deps_changes changes = {.items = NULL};
     const struct job_rank *longest = usage->ranks;
     uint64_t sum = 0, bubbles = 0;
 
@@ -258,18 +273,58 @@ static enum mp_status judge_stages(struct work *work, const struct job_usage *us
         longest = usage->ranks[i].computing > longest->computing ? &usage->ranks[i] : longest;
     }
     uint64_t mean = usage->count ? sum / usage->count : 0;
-    if (!bubbles || (double)longest->computing < UNEVEN * (double)mean)
+    bool uneven = bubbles && (double)longest->computing >= UNEVEN * (double)mean;
+    if (!mean || !(uneven || work->answer))
         return MP_OK;
-    enum mp_status status = even_out(usage, mean, &changes);
-    if (status == MP_OK)
-        status = replay_gain(work, &changes, NULL, &finding.gain);
-    deps_changes_free(&changes);
-    MP_TRY(status);
+    MP_TRY(gain_of_balance(work, usage, mean, &finding.gain));
+    if (work->answer)
+        work->answer->balanced = finding.gain;
+    if (!uneven)
+        return MP_OK;
     finding.method = ADVISE_BY_REPLAY;
     finding.assumes = "the same kernels, divided so that all ranks compute equally long";
     describe_stages(work, usage, longest, mean, &finding);
     advise_add(work->advice, &finding);
     return MP_OK;
+}
+
+/* The lower median of what the other ranks compute. */
+static enum mp_status median_of_others(const struct job_usage *usage, size_t but, uint64_t *median)
+{
+    uint64_t *values = calloc(usage->count + 1, sizeof *values);
+    size_t count = 0;
+
+    if (!values)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < usage->count; i++) {
+        if (i != but)
+            values[count++] = usage->ranks[i].computing;
+    }
+    qsort(values, count, sizeof *values, mp_compare_u64);
+    *median = count ? values[(count - 1) / 2] : 0;
+    free(values);
+    return MP_OK;
+}
+
+/* A stage is in time if it computes no longer than the others: it is late to no collective, and
+ * data cannot be there before it is sent. */
+static enum mp_status judge_late_stage(struct work *work, const struct job_usage *usage)
+{
+    struct job_answer *answer = work->answer;
+    uint64_t median;
+    char change[64];
+
+    if (!answer || answer->in_time != JOB_UNKNOWN || answer->cause != LATENESS_KERNEL ||
+        answer->late >= usage->count)
+        return MP_OK;
+    const struct job_rank *late = &usage->ranks[answer->late];
+    MP_TRY(median_of_others(usage, answer->late, &median));
+    if (!median || late->computing <= median)
+        return MP_OK;
+    answer->by_work = true;
+    snprintf(change, sizeof change, "rank%" PRIu32 ":kernel=%.6fx", late->rank,
+             (double)median / (double)late->computing);
+    return gain_of(work, change, NULL, &answer->in_time);
 }
 
 /* ---- Bubbles and transfers ---- */
@@ -335,6 +390,8 @@ static enum mp_status judge_usage(struct work *work)
     if (status == MP_OK)
         status = judge_stages(work, &usage);
     if (status == MP_OK)
+        status = judge_late_stage(work, &usage);
+    if (status == MP_OK)
         judge_bubbles(work, &usage);
     if (status == MP_OK)
         status = judge_transfers(work, &usage);
@@ -344,31 +401,35 @@ static enum mp_status judge_usage(struct work *work)
 
 /* ---- All of them ---- */
 
-/* From the begin of the first iteration to the end of the last one, on their thread. */
-static void span_iterations(struct work *work)
+struct deps_window job_span(const struct deps_windows *iterations)
 {
-    const struct deps_windows *iterations = work->iterations;
+    struct deps_window span = iterations->items[0];
 
-    work->window = iterations->items[0];
     for (size_t i = 1; i < iterations->count; i++) {
         const struct deps_window *one = &iterations->items[i];
 
-        if (one->end > work->window.end) {
-            work->window.end = one->end;
-            work->window.host_end = one->host_end;
-            work->window.until = one->until;
+        if (one->end > span.end) {
+            span.end = one->end;
+            span.host_end = one->host_end;
+            span.until = one->until;
         }
     }
+    return span;
+}
+
+static void span_iterations(struct work *work)
+{
+    work->window = job_span(work->iterations);
     work->all = (struct deps_windows){.items = &work->window, .count = 1};
     work->length = work->window.end - work->window.begin;
     work->advice->step = work->advice->basis = by_iteration(work, work->length);
-    work->advice->judged = iterations->count;
+    work->advice->judged = work->iterations->count;
 }
 
 enum mp_status job_advise(struct job *job, const struct deps_windows *iterations,
-                          struct advice *advice)
+                          struct job_answer *answer, struct advice *advice)
 {
-    struct work work = {.job = job, .iterations = iterations, .advice = advice};
+    struct work work = {.job = job, .iterations = iterations, .answer = answer, .advice = advice};
 
     *advice = (struct advice){.count = 0};
     if (!iterations->count)

@@ -18,6 +18,7 @@
  *     merge.c    the graphs of the ranks become one; arrivals and transfers; and back again
  *     late.c     what-if over a job: late=0 besides what replay knows
  *     advice.c   findings: late ranks, bubbles, transfers
+ *     answer.c   what reports begin with: who is late and why, and what balance would gain
  *     usage.c    what each rank's GPU did: computing, transferring, waiting for peers
  *     print.c    the head, a row for each rank; the same for each iteration
  */
@@ -117,10 +118,16 @@ const struct deps_change *job_changes_unmatched(const struct deps_changes *chang
 /* ---- Advice ---- */
 
 /* Findings on a job over the iterations of a rank, which are windows of its graph: late ranks,
- * bubbles of a pipeline, transfers. Needs fronts. MP_ERR_MEMORY. advise_free gives it back. */
+ * bubbles of a pipeline, transfers. Needs fronts. The gains of `answer` are filled in, which knows
+ * who is late; NULL: nobody asks for them. MP_ERR_MEMORY. advise_free gives the advice back. */
 struct advice;
+struct job_answer;
 enum mp_status job_advise(struct job *job, const struct deps_windows *iterations,
-                          struct advice *advice);
+                          struct job_answer *answer, struct advice *advice);
+
+/* From the begin of the first iteration to the end of the last one, on their thread; there is one
+ * at least. */
+struct deps_window job_span(const struct deps_windows *iterations);
 
 /* ---- What each rank did ---- */
 

@@ -6,25 +6,171 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "profile/common/statistics.h"
 
 #include "base/poison.h"
 
 #define JSON_LINES 2
+#define NOTICEABLE 1000 /* a gain is nothing below one thousandth of a step */
+
+/* ---- What reports begin with ---- */
+
+#define TEXT(line) (line)->text, sizeof(line)->text
+
+static void say_step(const struct job_answer *answer, struct job_line *line)
+{
+    char p50[MP_FORMATTED_BYTES], p99[MP_FORMATTED_BYTES];
+
+    snprintf(TEXT(line), "The job: %" PRIu32 " ranks; a step takes %s (P50 of %s), P99 %s.",
+             answer->ranks, mp_format_time(p50, sizeof p50, answer->step.p50),
+             mp_count(answer->steps).text, mp_format_time(p99, sizeof p99, answer->step.p99));
+}
+
+static void say_late(const struct job_answer *answer, struct job_line *line)
+{
+    const char *cause = lateness_cause_key(answer->cause);
+    char behind[MP_FORMATTED_BYTES];
+
+    if (answer->late == RANKS_NONE) {
+        snprintf(TEXT(line), "No rank is late to its peers.");
+        return;
+    }
+    snprintf(TEXT(line),
+             "Late is rank %" PRIu32 ": last in %s of its %s operations of NCCL, by %s of a step, "
+             "%.0f %% of all lateness. Cause: %s%s%.600s.",
+             answer->late_rank, mp_count(answer->last).text, mp_count(answer->of).text,
+             mp_format_time(behind, sizeof behind, answer->behind), answer->share,
+             cause ? cause : "unknown", answer->activity ? ", " : "",
+             answer->activity ? answer->activity : "");
+}
+
+static void say_waiting(const struct job_answer *answer, struct job_line *line)
+{
+    char mean[MP_FORMATTED_BYTES], longest[MP_FORMATTED_BYTES];
+
+    mp_format_time(mean, sizeof mean, answer->waiting);
+    if (answer->ranks == 2 && answer->late != RANKS_NONE) {
+        snprintf(TEXT(line), "Rank %" PRIu32 " waits for it in NCCL for %s of a step.",
+                 answer->longest_rank, mean);
+        return;
+    }
+    snprintf(TEXT(line),
+             "%s wait for peers in NCCL for %s of a step on average; rank %" PRIu32
+             " waits longest: %s.",
+             answer->late == RANKS_NONE ? "The ranks" : "The others", mean, answer->longest_rank,
+             mp_format_time(longest, sizeof longest, answer->longest));
+}
+
+/* "-5.449ms, 27.9 %" */
+static const char *gain_of(const struct job_answer *answer, uint64_t gain, char *text, size_t size)
+{
+    char time[MP_FORMATTED_BYTES];
+
+    if (gain >= answer->basis / NOTICEABLE)
+        snprintf(text, size, "-%s, %.1f %%", mp_format_time(time, sizeof time, gain),
+                 100.0 * (double)gain / (double)answer->basis);
+    else
+        snprintf(text, size, "nothing");
+    return text;
+}
+
+static bool say_gains(const struct job_answer *answer, struct job_line *line)
+{
+    char basis[MP_FORMATTED_BYTES], balanced[64], in_time[64];
+    bool both = answer->balanced != JOB_UNKNOWN && answer->in_time != JOB_UNKNOWN;
+    char late[160] = "";
+
+    if (answer->balanced == JOB_UNKNOWN && answer->in_time == JOB_UNKNOWN)
+        return false;
+    if (answer->in_time != JOB_UNKNOWN)
+        snprintf(late, sizeof late, "%srank %" PRIu32 " %s: %s", both ? "; " : "",
+                 answer->late_rank, answer->by_work ? "with the others' work" : "in time",
+                 gain_of(answer, answer->in_time, in_time, sizeof in_time));
+    snprintf(TEXT(line), "Balance gains, of %s: %s%s%s.",
+             mp_format_time(basis, sizeof basis, answer->basis),
+             answer->balanced == JOB_UNKNOWN ? "" : "equal work on all ranks: ",
+             answer->balanced == JOB_UNKNOWN
+                 ? ""
+                 : gain_of(answer, answer->balanced, balanced, sizeof balanced),
+             late);
+    return true;
+}
+
+size_t job_answer_lines(const struct job_answer *answer, struct job_line lines[JOB_ANSWERS])
+{
+    size_t count = 0;
+
+    if (!answer->steps)
+        return 0;
+    say_step(answer, &lines[count++]);
+    say_late(answer, &lines[count++]);
+    say_waiting(answer, &lines[count++]);
+    return count + say_gains(answer, &lines[count]);
+}
+
+void print_job_answer(const struct report_out *out, const struct job_answer *answer)
+{
+    struct job_line lines[JOB_ANSWERS];
+    size_t count = answer ? job_answer_lines(answer, lines) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        fputs("======== ", out->file);
+        foreign_put_text(out->file, lines[i].text);
+        fputc('\n', out->file);
+    }
+}
+
+static void json_answer(struct json_writer *json, const struct job_answer *answer)
+{
+    struct job_line lines[JOB_ANSWERS];
+    size_t count = job_answer_lines(answer, lines);
+
+    json_key_array(json, "answer");
+    for (size_t i = 0; i < count; i++)
+        json_text(json, lines[i].text);
+    json_close_array(json);
+}
+
+void json_job_answer(struct json_writer *json, const struct job_answer *answer)
+{
+    if (!answer || !answer->steps) {
+        JSON_FACTS(json, json_fact_null("job"));
+        return;
+    }
+    bool late = answer->late != RANKS_NONE;
+    json_key_object(json, "job");
+    json_answer(json, answer);
+    JSON_FACTS(json, FACT("ranks", answer->ranks), FACT("steps", answer->steps),
+               FACT("rank", answer->rank), FACT("step_p50_ns", answer->step.p50),
+               FACT("step_min_ns", answer->step.min), FACT("step_p99_ns", answer->step.p99),
+               FACT("step_max_ns", answer->step.max), FACT("step_mean_ns", answer->basis),
+               FACT_IF("late_rank", late, answer->late_rank),
+               FACT_IF("last_instances", late, answer->last),
+               FACT_IF("instances", late, answer->of), FACT_IF("behind_ns", late, answer->behind),
+               FACT_IF("behind_percent", late, answer->share),
+               FACT("cause", late ? lateness_cause_key(answer->cause) : NULL),
+               FACT("activity", (const char *)answer->activity), FACT("peer_ns", answer->waiting),
+               FACT("peer_max_rank", answer->longest_rank), FACT("peer_max_ns", answer->longest),
+               FACT_IF("balanced_gain_ns", answer->balanced != JOB_UNKNOWN, answer->balanced),
+               FACT_IF("in_time_gain_ns", answer->in_time != JOB_UNKNOWN, answer->in_time),
+               FLAG("in_time_by_work", answer->by_work));
+    json_close_object(json);
+}
 
 /* ---- Rows and columns ---- */
 
 /* What a rank did in all windows, or in one iteration. */
-struct job_line {
+struct job_row {
     const struct job_rank *rank;
     double share;                /* of all windows: percent that the critical path is on the rank */
     uint64_t iteration, latency; /* from 1; ns */
     struct statistics peers;     /* of all iterations: ns of waiting for peers */
 };
 
-#define OF(member)   MEMBER(struct job_line, member)
-#define RANK(member) THROUGH(struct job_line, rank, member)
+#define OF(member)   MEMBER(struct job_row, member)
+#define RANK(member) THROUGH(struct job_row, rank, member)
 
 #define IF_ALL  1u /* bits of `there`: all windows together */
 #define IF_EACH 2u /* each iteration */
@@ -55,7 +201,7 @@ static void each_rank(struct report_table *table, report_take *take)
         const struct job_rank *rank = &report->usage->ranks[i];
         double share = report->window ? 100.0 * (double)rank->critical / window : 0;
 
-        take(table, &(struct job_line){.rank = rank, .share = share});
+        take(table, &(struct job_row){.rank = rank, .share = share});
     }
 }
 
@@ -124,7 +270,7 @@ static void each_mean(struct report_table *table, report_take *take)
         for (size_t k = 0; k < count; k++)
             of->values[k] = of->report->each[k].ranks[i].waiting;
         take(table,
-             &(struct job_line){.rank = &all->ranks[i], .peers = statistics_of(of->values, count)});
+             &(struct job_row){.rank = &all->ranks[i], .peers = statistics_of(of->values, count)});
     }
 }
 
@@ -138,9 +284,9 @@ static void each_iteration(struct report_table *table, report_take *take)
         if (report->one && report->one != i + 1)
             continue;
         for (size_t k = 0; k < report->each[i].count; k++)
-            take(table, &(struct job_line){.rank = &report->each[i].ranks[k],
-                                           .iteration = i + 1,
-                                           .latency = window->end - window->begin});
+            take(table, &(struct job_row){.rank = &report->each[i].ranks[k],
+                                          .iteration = i + 1,
+                                          .latency = window->end - window->begin});
     }
 }
 
@@ -150,6 +296,7 @@ static void print_document(FILE *out, const struct job_iterations_report *report
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
+    json_job_answer(&json, report->job.answer);
     json_ranks_head(&json, report->job.ranks);
     JSON_FACTS(&json, FACT("iterations", (uint64_t)report->windows->count),
                FACT("path_changes", report->job.usage->changes));
@@ -162,6 +309,7 @@ static void print_document(FILE *out, const struct job_iterations_report *report
 static void print_text(const struct report_out *out, const struct job_iterations_report *report,
                        const struct report_layout *means, const struct report_layout *each)
 {
+    print_job_answer(out, report->job.answer);
     print_ranks_head(out, report->job.ranks);
     if (report_has_titles(out))
         fprintf(out->file, "======== Ranks in %s iteration%s of rank %" PRIu32 ":\n",

@@ -2,11 +2,31 @@
 #ifndef MP_REPORTS_JOB_PRINT_H
 #define MP_REPORTS_JOB_PRINT_H
 
+#include "reports/job/answer.h"
 #include "reports/job/job.h"
 #include "reports/ranks/print.h"
 
+/* ---- What reports begin with ---- */
+
+#define JOB_ANSWERS      4
+#define JOB_ANSWER_BYTES 1024
+
+struct job_line {
+    char text[JOB_ANSWER_BYTES]; /* with names of the program as they are */
+};
+
+/* The answer in sentences; returns how many. None without iterations. */
+size_t job_answer_lines(const struct job_answer *answer, struct job_line lines[JOB_ANSWERS]);
+
+/* The same above tables, and as the key `job`; NULL: not asked for, and null. */
+void print_job_answer(const struct report_out *out, const struct job_answer *answer);
+void json_job_answer(struct json_writer *json, const struct job_answer *answer);
+
+/* ---- The ranks ---- */
+
 /* Nothing is owned. */
 struct job_report {
+    const struct job_answer *answer; /* NULL: it is not asked for */
     const struct ranks_report *ranks;
     const struct job_usage *usage;
     uint64_t window; /* ns: of all windows together */

@@ -46,41 +46,12 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-/* Reads a trace once more, for its critical paths. */
-static enum mp_status follow_process(struct matched *matched, struct lateness *lateness,
-                                     uint32_t process)
-{
-    const char *path = matched->traces.processes[process].path;
-    struct mp_trace *trace = open_trace(set.command, path);
-    struct mp_error error;
-
-    if (!trace) {
-        matched_worsen(matched, EXIT_UNREADABLE);
-        return MP_OK;
-    }
-    enum mp_status status = lateness_add(lateness, trace, process, &error);
-    if (status != MP_OK && status != MP_ERR_MEMORY)
-        matched_worsen(matched, fail_on_trace(set.command, path, &error));
-    mp_trace_close(trace);
-    return status == MP_ERR_MEMORY ? status : MP_OK;
-}
-
-static enum mp_status follow_all(struct matched *matched, struct lateness *lateness)
-{
-    MP_TRY(lateness_init(lateness, &matched->ranks, matched->traces.count));
-    for (size_t i = 0; i < matched->traces.count; i++) {
-        if (lateness_asks(lateness, i))
-            MP_TRY(follow_process(matched, lateness, (uint32_t)i));
-    }
-    return lateness_finish(lateness);
-}
-
 static void print_all(struct matched *matched, struct lateness *lateness, bool each,
                       struct report_out *out)
 {
     struct ranks_report report = matched_report(matched);
 
-    if (follow_all(matched, lateness) != MP_OK) {
+    if (matched_follow(matched, lateness) != MP_OK) {
         complain(set.command, "cannot match the traces: out of memory");
         matched->code = EXIT_UNREADABLE;
         return;

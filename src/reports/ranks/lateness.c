@@ -224,6 +224,21 @@ const char *lateness_name(const struct lateness *lateness, uint32_t activity)
     return mp_intern_get(&lateness->names, activity, NULL);
 }
 
+const char *lateness_cause_key(enum lateness_cause cause)
+{
+    static const char *const keys[LATENESS_CAUSES] = {[LATENESS_KERNEL] = "kernel",
+                                                      [LATENESS_LAUNCH] = "launch",
+                                                      [LATENESS_HOST] = "host",
+                                                      [LATENESS_BLOCKED] = "blocked",
+                                                      [LATENESS_NO_PROCESSOR] = "unscheduled",
+                                                      [LATENESS_COPY] = "copy",
+                                                      [LATENESS_COLLECTIVE] = "collective",
+                                                      [LATENESS_CALL] = "call",
+                                                      [LATENESS_OTHER] = "other"};
+
+    return keys[cause];
+}
+
 /* ---- The questions ---- */
 
 /* Which two ranks of each instance are compared, and since which moment: that of the last operation

@@ -315,3 +315,34 @@ enum mp_status matched_iterations(struct matched *matched, const struct job *job
         return mp_error_set(error, MP_ERR_MEMORY, "cannot analyse the job: out of memory");
     return status;
 }
+
+/* ---- Why ranks were late ---- */
+
+/* Reads a trace once more, for its critical paths. */
+static enum mp_status follow_process(struct matched *matched, struct lateness *lateness,
+                                     size_t process)
+{
+    const char *path = matched->traces.processes[process].path;
+    struct mp_trace *trace = open_trace(matched->command, path);
+    struct mp_error error;
+
+    if (!trace) {
+        matched_worsen(matched, EXIT_UNREADABLE);
+        return MP_OK;
+    }
+    enum mp_status status = lateness_add(lateness, trace, process, &error);
+    if (status != MP_OK && status != MP_ERR_MEMORY)
+        matched_worsen(matched, fail_on_trace(matched->command, path, &error));
+    mp_trace_close(trace);
+    return status == MP_ERR_MEMORY ? status : MP_OK;
+}
+
+enum mp_status matched_follow(struct matched *matched, struct lateness *lateness)
+{
+    MP_TRY(lateness_init(lateness, &matched->ranks, matched->traces.count));
+    for (size_t i = 0; i < matched->traces.count; i++) {
+        if (lateness_asks(lateness, i))
+            MP_TRY(follow_process(matched, lateness, i));
+    }
+    return lateness_finish(lateness);
+}

@@ -80,6 +80,10 @@ enum mp_status matched_iterations(struct matched *matched, const struct job *job
                                   const struct iterations_options *by, struct deps_windows *windows,
                                   struct mp_error *error);
 
+/* Reads each trace once more to find why ranks were late. A trace that cannot be read is left out,
+ * which a line says. MP_ERR_MEMORY; lateness_free in any case. */
+enum mp_status matched_follow(struct matched *matched, struct lateness *lateness);
+
 /* Opens the trace of a process of the job's graph; NULL: it cannot be read any more, which a line
  * says. */
 struct mp_trace *matched_open_process(struct matched *matched, const struct job *job,

@@ -73,17 +73,8 @@ static struct report_cell bandwidth_cell(const void *row, struct report_table *t
 
 static struct report_cell cause_cell(const void *row, struct report_table *table)
 {
-    static const char *const names[LATENESS_CAUSES] = {[LATENESS_KERNEL] = "kernel",
-                                                       [LATENESS_LAUNCH] = "launch",
-                                                       [LATENESS_HOST] = "host",
-                                                       [LATENESS_BLOCKED] = "blocked",
-                                                       [LATENESS_NO_PROCESSOR] = "unscheduled",
-                                                       [LATENESS_COPY] = "copy",
-                                                       [LATENESS_COLLECTIVE] = "collective",
-                                                       [LATENESS_CALL] = "call",
-                                                       [LATENESS_OTHER] = "other"};
-
-    return report_text_cell(names[report_value_cell(row, table).number]);
+    return report_text_cell(
+        lateness_cause_key((enum lateness_cause)report_value_cell(row, table).number));
 }
 
 static struct report_cell activity_cell(const void *row, struct report_table *table)

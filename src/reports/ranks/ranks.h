@@ -310,6 +310,9 @@ enum mp_status lateness_finish(struct lateness *lateness);
 
 void lateness_free(struct lateness *lateness);
 
+/* Its word in tables and JSON: "kernel"; NULL for LATENESS_NONE. */
+const char *lateness_cause_key(enum lateness_cause cause);
+
 /* The name of an activity; NULL for 0. */
 const char *lateness_name(const struct lateness *lateness, uint32_t activity);
 

@@ -92,11 +92,14 @@ static enum mp_status ask_step(struct mp_error *error)
 
 static enum mp_status advise_step(struct mp_error *error)
 {
+    struct job_answer answer;
     struct advice advice;
-    enum mp_status status = job_advise(&scene.job, &scene.windows, &advice);
+    enum mp_status status = job_answer_find(&scene.job, &scene.windows, NULL, &answer, &advice);
 
-    if (status == MP_OK)
+    if (status == MP_OK) {
         advise_free(&advice);
+        job_answer_free(&answer);
+    }
     return status ? mp_error_set(error, status, "memory") : MP_OK;
 }
 
@@ -106,14 +109,13 @@ static enum mp_status page_step(struct mp_error *error)
     static const char *const warnings[PLAY_RANKS] = {NULL};
     struct html_page page = {.out = nowhere};
     struct html_job job = {
-        .job = scene.job,
+        .study = {.job = scene.job, .iterations = scene.windows},
         .ranks = {.set = &scene.set, .ranks = &scene.ranks, .warnings = warnings},
         .windows = scene.windows,
-        .iterations = scene.windows,
     };
     enum mp_status status = html_job_add(&page, &job);
 
-    scene.job = job.job;
+    scene.job = job.study.job;
     free(job.critical);
     free(job.peers);
     return status ? mp_error_set(error, status, "memory") : MP_OK;

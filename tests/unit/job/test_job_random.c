@@ -359,7 +359,7 @@ static void the_advice_counts_the_iterations_that_a_rank_is_late_to(void **state
 
         load(seed, PLAY_IN_STEP);
         make_iterations(items);
-        assert_int_equal(job_advise(&scene.job, &iterations, &advice), MP_OK);
+        assert_int_equal(job_advise(&scene.job, &iterations, NULL, &advice), MP_OK);
         for (size_t i = 0; i < advice.count; i++) {
             const struct advise_finding *finding = &advice.findings[i];
 

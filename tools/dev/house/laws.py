@@ -37,6 +37,7 @@ LIBRARIES = ("base", "base/*", "trace", "profile", "profile/*", "record/*", "pre
              "cli", "reports/common", "export", "run", "page")
 SHOWN = {
     "reports/deps": ("deps.h", "lookup.h", "print.h"),
+    "reports/job": ("job.h", "answer.h", "print.h"),
     "reports/ranks": ("ranks.h", "load.h", "print.h"),
     "reports/recording_cost": ("recording_cost.h", "baseline.h"),
     "reports/summary": ("summary.h", "print.h", "merge.h", "unified.h"),

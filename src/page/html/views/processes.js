@@ -32,11 +32,22 @@ function processRow(row, list, number) {
     };
 }
 
+// What one should know of a job at first, in the words of report; nothing without iterations.
+function jobAnswer(job) {
+    const answer = job?.advice?.job?.answer || [];
+    return answer.length
+        ? el("section", { class: "job-answer", "aria-label": "The job" },
+              answer.map((text) => el("p", null, text)),
+          )
+        : null;
+}
+
 export function processesView(page) {
-    const { summary, processes } = page.parts;
+    const { summary, processes, job } = page.parts;
     const rows = summary.processes.map((row, i) => processRow(row, processes[i] || [], i));
     const left = summary.left_out || 0;
     return el("div", null,
+        jobAnswer(job),
         note(summary.clocks),
         left
             ? el("p", { class: "note left-out" },
@@ -93,10 +104,12 @@ function rowsOfPath({ rows }) {
         .sort((a, b) => b.critical_ns - a.critical_ns);
 }
 
-export function jobView({ deps, advice }) {
+export function jobView(job) {
+    const { deps, advice } = job;
     if (deps.note) return note(deps.note);
     const { by_rank: ranks, path_changes: changes, window_ns: window } = deps;
     return el("div", null,
+        jobAnswer(job),
         el("h2", null, "What to change"),
         jobFindings(advice),
         el("h2", null, "Who waits for whom"),
