@@ -216,6 +216,47 @@ void matched_complain(struct matched *matched)
     matched_worsen(matched, complain_of_problems(matched->command, &matched->traces));
 }
 
+/* ---- The ranks of a job ----
+ *
+ * A launcher numbers them. Where two processes have the same number, as if there was no launcher,
+ * NCCL's numbers in the largest communicator are taken, else those of the set.
+ */
+
+static bool are_distinct(const struct trace_set *traces)
+{
+    for (size_t i = 0; i < traces->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (ranks_rank_of(traces, i) == ranks_rank_of(traces, k))
+                return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t rank_in_nccl(const struct matched *matched, size_t process)
+{
+    const struct ranks *ranks = &matched->ranks;
+    const struct ranks_communicator *largest = ranks->communicators;
+
+    for (size_t i = 0; i < ranks->communicator_count; i++) {
+        if (ranks->communicators[i].member_count > largest->member_count)
+            largest = &ranks->communicators[i];
+    }
+    if (largest->member_count < matched->traces.count || largest->by_order)
+        return (uint32_t)process;
+    for (size_t i = 0; i < largest->member_count; i++) {
+        if (ranks->members[largest->first_member + i].process == process)
+            return ranks->members[largest->first_member + i].rank;
+    }
+    return (uint32_t)process;
+}
+
+static uint32_t rank_in_job(const struct matched *matched, size_t process)
+{
+    return are_distinct(&matched->traces) ? ranks_rank_of(&matched->traces, process)
+                                          : rank_in_nccl(matched, process);
+}
+
 /* ---- One graph ---- */
 
 static enum mp_status join_process(struct matched *matched, const struct deps_options *options,
@@ -229,9 +270,8 @@ static enum mp_status join_process(struct matched *matched, const struct deps_op
         matched_worsen(matched, EXIT_UNREADABLE);
         return MP_OK;
     }
-    enum mp_status status =
-        job_add(job, trace, (uint32_t)process, ranks_rank_of(&matched->traces, process), options,
-                &quality, error);
+    enum mp_status status = job_add(job, trace, (uint32_t)process, rank_in_job(matched, process),
+                                    options, &quality, error);
     quality_free(&quality);
     mp_trace_close(trace);
     if (status == MP_ERR_IO) {
