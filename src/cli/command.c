@@ -302,6 +302,7 @@ static int report_all(struct listing *listing, const char *command, struct repor
         const char *path = listing->paths[i];
 
         report_streams_name(out, several ? label_of(listing, path) : NULL);
+        out->path = path;
         code = worse_code(code, report_trace(command, path, report, context));
     }
     return report_streams_close(command, out, code);

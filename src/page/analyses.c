@@ -262,7 +262,7 @@ enum mp_status html_print_kernels(FILE *out, struct html_material *material, str
 enum mp_status html_print_overlap(FILE *out, struct html_material *material, struct mp_error *error)
 {
     const struct report_out report = json_out(out);
-    const struct overlap_options options = {.range = material->range};
+    const struct overlap_options options = {.range = material->range, .peers = material->peers};
     struct overlap overlap;
 
     MP_TRY(overlap_build(material->deps.profile, &options, &overlap, error));

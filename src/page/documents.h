@@ -35,6 +35,7 @@ struct html_material {
     struct mp_trace *trace;
     uint64_t range; /* id of a capture range; 0: everything */
     enum names_style style;
+    const struct peer_waits *peers; /* of the trace, in a job; NULL: not known */
     struct deps deps;
     struct deps_windows windows;
     struct deps_result result;

@@ -189,6 +189,7 @@ static enum mp_status join(struct job_page *page, const struct job_page_options 
     if (status == MP_OK && job->study.iterations.count)
         status = job_study_answer(&page->matched, &job->study);
     job->ranks = matched_report(&page->matched);
+    job->waits = page->matched.peers;
     return mp_error_from(error, status, "cannot analyse the job");
 }
 

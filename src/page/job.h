@@ -24,7 +24,8 @@ struct html_job {
     struct ranks_report ranks;
     struct deps_windows windows; /* of the job */
     struct mp_error no_iterations;
-    uint64_t *critical; /* by activity of the job, ns; html_job_add fills both; owned */
+    const struct peer_waits *waits; /* by process of the set; not owned; NULL: not known */
+    uint64_t *critical;             /* by activity of the job, ns; html_job_add fills both; owned */
     uint64_t *peers;
 };
 

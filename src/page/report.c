@@ -55,7 +55,8 @@ static enum mp_status find_path(struct html_material *material)
 
 static enum mp_status load(struct html_material *material, uint64_t events, struct mp_error *error)
 {
-    const struct deps_options graph = {.style = material->style, .fronts = true, .check = true};
+    const struct deps_options graph = {
+        .style = material->style, .fronts = true, .check = true, .peers = material->peers};
     struct timeline_options lines = {.style = material->style, .max = events};
 
     MP_TRY(deps_load(material->trace, &graph, &material->deps, error));
@@ -130,6 +131,14 @@ static enum mp_status write_part(struct html_page *page, struct html_material *m
     return add_columns(page, material, prefix);
 }
 
+/* How long kernels of NCCL in the trace waited; NULL: it is none of a job. */
+static const struct peer_waits *waits_of(const struct html_report_options *options)
+{
+    const struct peer_waits *waits = options->job ? options->job->waits : NULL;
+
+    return waits && waits[options->process].items ? &waits[options->process] : NULL;
+}
+
 /* Adds the documents and the blob of one trace to a page. */
 static enum mp_status report_part(struct html_page *page, struct mp_trace *trace,
                                   const struct html_report_options *options, const char *prefix,
@@ -139,6 +148,7 @@ static enum mp_status report_part(struct html_page *page, struct mp_trace *trace
         .trace = trace,
         .range = options->range,
         .style = options->style,
+        .peers = waits_of(options),
     };
 
     *error = (struct mp_error){.status = MP_OK};

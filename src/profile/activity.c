@@ -3,8 +3,10 @@
  */
 #include "profile/activity.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -127,4 +129,38 @@ const struct activity_table *activity_of(unsigned table)
 size_t activity_name_length(const struct activity_table *table, const char *name)
 {
     return table->group == SUMMARY_API ? names_api_length(name) : strlen(name);
+}
+
+/* ---- Waiting for peers ---- */
+
+MP_COMPARE(compare_peer_waits, struct peer_wait,
+           MP_ORDER(a->begin, b->begin) ?: MP_ORDER(a->duration, b->duration) ?:
+           MP_ORDER(b->waiting, a->waiting));
+
+static bool is_same_kernel(const struct peer_wait *a, const struct peer_wait *b)
+{
+    return a->begin == b->begin && a->duration == b->duration;
+}
+
+void peer_waits_sort(struct peer_waits *waits)
+{
+    size_t kept = 0;
+
+    if (waits->count)
+        qsort(waits->items, waits->count, sizeof *waits->items, compare_peer_waits);
+    for (size_t i = 0; i < waits->count; i++) {
+        if (!kept || !is_same_kernel(&waits->items[kept - 1], &waits->items[i]))
+            waits->items[kept++] = waits->items[i];
+    }
+    waits->count = kept;
+}
+
+uint64_t peer_waits_of(const struct peer_waits *waits, uint64_t begin, uint64_t duration)
+{
+    const struct peer_wait kernel = {begin, duration, UINT64_MAX};
+    size_t at = MP_SEARCH(0, waits->count, i, compare_peer_waits(&waits->items[i], &kernel) < 0);
+
+    return at < waits->count && is_same_kernel(&waits->items[at], &kernel)
+               ? waits->items[at].waiting
+               : 0;
 }

@@ -102,4 +102,27 @@ const char *activity_unified(uint64_t kind);
 /* Bytes of a name that count: API functions go without their version suffix. */
 size_t activity_name_length(const struct activity_table *table, const char *name);
 
+/* ---- Waiting for peers ----
+ *
+ * How long kernels of NCCL waited for kernels of other ranks, from their begin on. A trace alone
+ * does not know it: reports/ranks finds it in the traces of all ranks.
+ */
+
+struct peer_wait {
+    uint64_t begin, duration; /* ns, of the kernel, as recorded */
+    uint64_t waiting;         /* ns, at most the duration */
+};
+
+/* Of one trace; zeroed, nobody waited. */
+struct peer_waits {
+    struct peer_wait *items; /* sorted by begin, then duration; owned */
+    size_t count, capacity;
+};
+
+/* Sorts what was added in any order. Of a kernel of several operations, the longest wait stays. */
+void peer_waits_sort(struct peer_waits *waits);
+
+/* How long this kernel waited; 0: it did not. */
+uint64_t peer_waits_of(const struct peer_waits *waits, uint64_t begin, uint64_t duration);
+
 #endif

@@ -79,6 +79,7 @@ struct report_out {
     bool imported;            /* lines begin with `======== ` instead of the process: nvprof -i */
     bool nvprof;              /* nvprof's own report, line for line */
     struct report_view *view; /* not owned; NULL: as wide as it is, every row */
+    const char *path;         /* of the trace that is reported on, if a command has several; NULL */
 };
 
 /* How a report writes numbers. */

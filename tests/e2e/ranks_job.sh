@@ -133,10 +133,15 @@ gain=$(value lateon "d[0]['findings'][0]['gain_ns']")
 check "what it would gain: two delays in 20 iterations: $gain ns" within 8 "$gain" 200000
 same "from its host code, and from the other's kernel" "host code rank0:spin" "$(value lateon \
     "' '.join(f['lines'][0]['name'] for f in d[0]['findings'] if f['rule'] == 'late_rank')")"
-same "one rank alone says what it cannot know" "one_rank" "$(value lateon \
-    "next(r['reason'] for r in d[1]['not_tried'] if r['rule'] == 'late_rank')")"
+same "a rank of a job needs no more to be known" 0 "$(value lateon \
+    "sum(r['reason'] == 'one_rank' for one in d[1:] for r in one['not_tried'])")"
 same "and does not ask for a faster kernel of NCCL" False "$(value lateon \
     "any('nccl' in f['lines'][0]['name'] for f in d[1]['findings'] if f['rule'] == 'slow_layer')")"
+mkdir alone
+cp lateon/rank0.mpt alone
+documents advise alone
+same "one rank alone says what it cannot know" "one_rank" "$(value alone \
+    "next(r['reason'] for r in d['not_tried'] if r['rule'] == 'late_rank')")"
 documents advise pipeline
 same "bubbles of a pipeline" 1 \
     "$(value pipeline "sum(f['rule'] == 'pipeline_bubbles' for f in d[0]['findings'])")"
@@ -183,6 +188,34 @@ same "iters: the iterations to which others waited long for a rank" "[4, 8, 12]"
 same "their critical path is on the late rank" "[1, 0, 1]" "$(value lateon \
     "[max((e for e in d[0]['each'] if e['iteration'] == i), key=lambda e: e['critical_ns'])['rank']
       for i in (4, 8, 12)]")"
+# NCCL that waits for peers is no work: the GPU is idle for a cause of its own.
+documents iters lateon
+same "iters: a rank waits for peers as the job has it" 0 "$(value lateon \
+    "round(d[0]['by_rank'][0]['peer_idle_mean_ns'] -
+           d[1]['statistics']['idle_peer_ns']['mean'])")"
+documents iters fineon
+busy=$(value fineon "d[1]['statistics']['busy_ns']['mean']")
+documents iters lateon
+check "the delays do not make the others' GPUs busier: $busy ns" \
+    within 2 "$(value lateon "d[3]['statistics']['busy_ns']['mean']")" "$busy"
+documents report lateon
+check "report: idle for peers" [ "$(value lateon "int(d['time']['idle_peer_ns'])")" -gt 0 ]
+documents iters alone
+same "one rank alone does not know it" None "$(value alone "d['statistics']['idle_peer_ns']")"
+check "and its NCCL is busy" [ "$(value alone "int(d['statistics']['busy_ns']['mean'] - $busy)")" \
+    -gt 190000 ]
+documents overlap lateon
+peers=$(value lateon "d[2]['devices'][0]['idle_peer_ns']")
+waited=$("$miniprof" ranks --one-clock --json lateon | python3 -c "import json, sys
+print(round(json.load(sys.stdin)['ranks'][2]['waiting_ns']))")
+same "overlap: rank 2 is idle for peers as long as ranks says" "$waited" "$peers"
+same "and its NCCL is busy for the transfers" True "$(value lateon \
+    "d[2]['devices'][0]['busy_ns'] + d[2]['devices'][0]['idle_ns'] == d[2]['window_ns'] and
+     d[2]['devices'][0]['idle_ns'] >= $peers")"
+documents overlap alone
+same "overlap of one rank alone does not know it" None "$(value alone \
+    "d['devices'][0]['idle_peer_ns']")"
+
 documents iters lateon --iteration=99
 same "an iteration that is not there" 2 $status
 

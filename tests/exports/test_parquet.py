@@ -26,15 +26,16 @@ WORK = EVENT + "device# context# stream# correlation name!~ graph_id graph_node_
 KNOWN = " activity# iteration# on_critical_path? critical_ns"
 QUANTITIES = ("latency_ns host_ns api_ns busy_ns kernel_ns htod_ns dtoh_ns other_copy_ns set_ns "
               "overlap_ns others_ns idle_ns idle_launch_ns idle_queued_ns idle_copy_ns "
-              "idle_host_ns idle_sync_ns idle_recording_ns idle_unknown_ns launches kernels copies "
-              "bytes_copied")
+              "idle_host_ns idle_sync_ns idle_peer_ns idle_recording_ns idle_unknown_ns launches "
+              "kernels copies bytes_copied")
 SUMMARY = {
     "run": "run_id!~ job!~ date!~ host!~ rank!# pid command~ recorder~ driver# cupti# gpus!# "
            "gpu_name~ gpu_uuid~ started_ns! dur_ns! records! dropped! whole!? iterations# "
            "iterations_by~ iterations_name~ coverage% step_p50_ns step_p99_ns kernels! kernel_ns! "
            "copies! copy_ns! sets! set_ns! calls! call_ns!",
     "iteration": "run_id!~ iteration!# start_ns! dur_ns! " +
-                 "".join(name + "! " for name in QUANTITIES.split()) +
+                 "".join(name + ("! " if name != "idle_peer_ns" else " ")
+                         for name in QUANTITIES.split()) +
                  "critical_kernel_ns! critical_copy_ns! critical_call_ns! critical_other_ns!",
     "kernel_summary": "run_id!~ name!~ device# " + SHAPE + " " + NUMBERS,
     "api_summary": "run_id!~ name!~ " + NUMBERS,

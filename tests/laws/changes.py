@@ -105,7 +105,7 @@ def transformed(name):
 # section 2). So the time of the queries themselves may be there as that of calls, and time in which
 # the GPU is idle have another cause, but no more than that.
 OWN_TIME = {"api_ns", "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns",
-            "idle_sync_ns", "idle_recording_ns", "idle_unknown_ns"}
+            "idle_sync_ns", "idle_peer_ns", "idle_recording_ns", "idle_unknown_ns"}
 
 
 def bystander_changes_nothing(check, subject):

@@ -188,7 +188,7 @@ def paths(sums, name, where, document):
 
 
 IDLE = ["idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns",
-        "idle_recording_ns", "idle_unknown_ns"]
+        "idle_peer_ns", "idle_recording_ns", "idle_unknown_ns"]
 COPIES = ["htod_ns", "dtoh_ns", "other_copy_ns"]
 
 
@@ -196,10 +196,11 @@ def iters(sums):
     for where, document in each("iters", "--each"):
         rows = document["iterations"]
         statistics = document["statistics"]
-        if statistics["idle_recording_ns"] is None:  # what recording costs is not known
-            statistics["idle_recording_ns"] = {"mean": 0, "min": 0, "max": 0}
-            for row in rows:
-                row["idle_recording_ns"] = 0
+        for cause in ("idle_recording_ns", "idle_peer_ns"):
+            if statistics[cause] is None:  # what recording costs, or peers do, is not known
+                statistics[cause] = {"mean": 0, "min": 0, "max": 0}
+                for row in rows:
+                    row[cause] = 0
         if None in statistics.values():  # work is missing
             continue
         means = {name: one["mean"] for name, one in statistics.items()}
@@ -314,6 +315,19 @@ def memory(sums):
                      total(churn[:1], key))
 
 
+def peers(sums):
+    """The job's first rank has the job's iterations, in its trace alone too."""
+    for job in laws.JOBS:
+        whole, first, *_ = laws.document("iters", job)
+        sums.say("iters of a job: a rank waits for peers alike", job,
+                 first["statistics"]["idle_peer_ns"]["mean"],
+                 whole["by_rank"][0]["peer_idle_mean_ns"], 1e-3)
+        device = laws.document("overlap", job)[0]["devices"][0]
+        ranks_ = [row for row in laws.document("ranks", job)["ranks"] if row["process"] == "rank 0"]
+        sums.say("overlap of a job: idle for peers is what ranks has", job,
+                 device["idle_peer_ns"], total(ranks_, "waiting_ns"), 1e-3)
+
+
 def ranks(sums):
     for job in laws.JOBS:
         document = laws.document("ranks", "--trace", job)
@@ -359,7 +373,7 @@ def diff(sums):
 def main():
     sums, verdicts = Sums(), laws.Verdicts()
     for part in (columns, summary, dump, kernels, deps, iters, layers, overlap, nvtx, memory,
-                 ranks, info, diff):
+                 peers, ranks, info, diff):
         part(sums)
     for statement, wrong in sums.wrong.items():
         verdicts.say(f"{statement} ({len(wrong)} of {sums.count[statement]} wrong)", wrong)

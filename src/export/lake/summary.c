@@ -208,7 +208,9 @@ static enum mp_status put_iterations(struct lake *lake, const struct iterations_
         cells[LAKE_ITERATION_start_ns] = TABLES_NUMBER(iteration->begin + offset);
         cells[LAKE_ITERATION_dur_ns] = TABLES_NUMBER(iteration->end - iteration->begin);
         for (int at = 0; at < ITERATION_QUANTITIES; at++)
-            cells[LAKE_ITERATION_latency_ns + at] = TABLES_NUMBER(study->measures[i].values[at]);
+            if (at != ITERATION_IDLE_PEER) /* a trace alone does not know it */
+                cells[LAKE_ITERATION_latency_ns + at] =
+                    TABLES_NUMBER(study->measures[i].values[at]);
         for (int at = 0; at < 4; at++)
             cells[LAKE_ITERATION_critical_kernel_ns + at] = TABLES_NUMBER(critical[i][at]);
         status = tables_put(lake->tables, LAKE_ITERATION, cells);

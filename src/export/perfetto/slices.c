@@ -119,8 +119,9 @@ static void write_slice(struct slices *slices, uint64_t uuid, const struct slice
     if (slice->cut)
         packets_annotate(packets, ARGUMENT_CUT, 1);
     for (unsigned i = 0; slice->measures && i < ITERATION_QUANTITIES; i++)
-        packets_annotate(packets, (enum argument)(ARGUMENT_FIRST_QUANTITY + i),
-                         slice->measures->values[i]);
+        if (i != ITERATION_IDLE_PEER) /* a trace alone does not know it */
+            packets_annotate(packets, (enum argument)(ARGUMENT_FIRST_QUANTITY + i),
+                             slice->measures->values[i]);
     if (slice->activity != DEPS_NONE)
         slices->correlate(slices->context, slice->activity);
     if (slice->category == CATEGORY_CUDA)

@@ -270,7 +270,7 @@ static enum advise_reason why_not(const struct advise *advise, enum advise_rule_
     if (!advise->has_work)
         return ADVISE_NO_WORK;
     if (!rules[rule].judge)
-        return communicates(advise) ? ADVISE_ONE_RANK : ADVISE_TRIED;
+        return communicates(advise) && !advise->deps->peers ? ADVISE_ONE_RANK : ADVISE_TRIED;
     if (advise->deps->quality.profiled)
         return ADVISE_PROFILED;
     if ((needs & NEEDS_CALLS) && advise->deps->no_calls)

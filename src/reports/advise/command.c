@@ -70,8 +70,11 @@ static enum mp_status report_advise(void *context, struct mp_trace *trace, bool 
                                     struct mp_error *error)
 {
     const struct advise_values *values = context;
+    struct trace_study_options options = values->options;
     struct trace_study work;
-    enum mp_status status = trace_study_load(trace, &values->options, &work, error);
+
+    options.graph.peers = matched_peers(&values->matched, values->report.out.path);
+    enum mp_status status = trace_study_load(trace, &options, &work, error);
 
     if (status == MP_OK)
         status = advise_and_print(trace, &work, values, error);

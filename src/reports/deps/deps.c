@@ -41,6 +41,21 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
     return by_time ? deps_bind(deps) : MP_OK;
 }
 
+static enum mp_status lay_peers(struct deps *deps, const struct peer_waits *peers)
+{
+    deps->peers = calloc((size_t)(deps->count - deps->host_count) + 1, sizeof *deps->peers);
+    if (!deps->peers)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        if (work->kind == DEPS_KERNEL)
+            deps->peers[i - deps->host_count] =
+                peer_waits_of(peers, work->begin, work->end - work->begin);
+    }
+    return MP_OK;
+}
+
 enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
                          struct deps *deps, struct mp_error *error)
 {
@@ -57,6 +72,8 @@ enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *opti
     }
     if (!status)
         status = deps_build(&builder, trace, error);
+    if (!status && options->peers)
+        status = lay_peers(deps, options->peers);
     deps_builder_free(&builder);
     if (!status)
         return MP_OK;
@@ -82,6 +99,7 @@ void deps_free(struct deps *deps)
     deps_less_free(&deps->recording);
     free(deps->recorded);
     free(deps->ranks);
+    free(deps->peers);
     if (deps->profile)
         profile_free(deps->profile);
     free(deps->profile);

@@ -25,6 +25,7 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
+#include "profile/activity.h"
 #include "profile/common/statistics.h"
 #include "profile/profile.h"
 
@@ -306,6 +307,8 @@ struct deps {
     uint32_t *ranks;    /* of a job, by process: their ranks; NULL: one process; owned. Names begin
                            with "rank1:" then */
     uint32_t process_count; /* 0 if `ranks` is NULL */
+    uint64_t *peers; /* by device activity, from host_count on: ns from its begin in which it waited
+                        for its peers; NULL: that is not known; owned */
     struct deps_counts counts;
     bool no_calls;           /* the trace has no API calls */
     bool no_syncs;           /* the trace has no rows of `sync` */
@@ -318,6 +321,7 @@ struct deps_options {
     bool suffixes; /* API functions with the version suffixes that nvprof keeps: all but _v3020 */
     bool fronts;   /* for deps_slack and deps_replay */
     bool check;    /* the checksum of every chunk (profile.h) */
+    const struct peer_waits *peers; /* of this trace; NULL: not known */
 };
 
 /* Reads the trace and builds the graph: O(rows) time, at most 100 bytes of memory an activity

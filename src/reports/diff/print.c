@@ -351,7 +351,8 @@ static void each_quantity(struct report_table *table, report_take *take)
 
         if (!whole && !iteration_quantity_is_of_host((enum iteration_quantity)i))
             continue;
-        if ((i != ITERATION_IDLE_UNKNOWN && i != ITERATION_IDLE_RECORDING) ||
+        if ((i != ITERATION_IDLE_UNKNOWN && i != ITERATION_IDLE_RECORDING &&
+             i != ITERATION_IDLE_PEER) ||
             row->mean[DIFF_A] > 0 || row->mean[DIFF_B] > 0)
             take(table, row);
     }

@@ -90,6 +90,7 @@ static int digest_all(struct reporting *work, const struct trace_set *traces)
         struct digest *digest = &work->digests[work->count];
 
         work->options.path = process->path;
+        work->options.peers = matched_peers(&work->matched, process->path);
         int got = report_trace(set.command, process->path, digest_trace, work);
         code = worse_code(code, got);
         if (got >= EXIT_USAGE) {

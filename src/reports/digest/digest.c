@@ -198,15 +198,11 @@ static void take_quality(const struct digest_material *material, struct digest *
 
 /* Every part is a quantity of the iterations, but for copies: what is busy without kernels. */
 static const enum iteration_quantity quantities[DIGEST_PARTS] = {
-    [DIGEST_KERNELS] = ITERATION_KERNEL,
-    [DIGEST_COPIES] = ITERATION_BUSY,
-    [DIGEST_OTHERS] = ITERATION_OTHERS,
-    [DIGEST_LAUNCH] = ITERATION_IDLE_LAUNCH,
-    [DIGEST_QUEUED] = ITERATION_IDLE_QUEUED,
-    [DIGEST_COPY] = ITERATION_IDLE_COPY,
-    [DIGEST_HOST] = ITERATION_IDLE_HOST,
-    [DIGEST_SYNC] = ITERATION_IDLE_SYNC,
-    [DIGEST_RECORDING] = ITERATION_IDLE_RECORDING,
+    [DIGEST_KERNELS] = ITERATION_KERNEL,       [DIGEST_COPIES] = ITERATION_BUSY,
+    [DIGEST_OTHERS] = ITERATION_OTHERS,        [DIGEST_LAUNCH] = ITERATION_IDLE_LAUNCH,
+    [DIGEST_QUEUED] = ITERATION_IDLE_QUEUED,   [DIGEST_COPY] = ITERATION_IDLE_COPY,
+    [DIGEST_HOST] = ITERATION_IDLE_HOST,       [DIGEST_SYNC] = ITERATION_IDLE_SYNC,
+    [DIGEST_PEER] = ITERATION_IDLE_PEER,       [DIGEST_RECORDING] = ITERATION_IDLE_RECORDING,
     [DIGEST_UNKNOWN] = ITERATION_IDLE_UNKNOWN,
 };
 
@@ -246,6 +242,7 @@ static enum mp_status take_iterations(const struct digest_material *material, st
     digest->no_work = deps->count == deps->host_count;
     digest->gpu_off = digest->no_work && !material->summary.recorded[SUMMARY_GPU];
     digest->no_calls = deps->no_calls;
+    digest->knows_peers = deps->peers != NULL;
     digest->latency = summary->statistics[ITERATION_LATENCY];
     digest->headline = summary->headline;
     digest->iterations.outliers = summary->outlier_count;
@@ -468,7 +465,7 @@ static enum mp_status analyse(struct digest_material *material, struct mp_error 
 {
     const struct digest_options *options = material->options;
     const struct trace_study_options wanted = {
-        .graph = {.style = options->style, .fronts = true, .check = true},
+        .graph = {.style = options->style, .fronts = true, .check = true, .peers = options->peers},
         .iterations = options->iterations,
     };
     const struct advise_input input = {&material->trace_study.deps, &material->trace_study.study};

@@ -31,6 +31,7 @@ struct digest_options {
     const char *by;                       /* what --iterations says; NULL: auto */
     struct iterations_options iterations; /* with the capture range, if one is asked for */
     enum names_style style;
+    const struct peer_waits *peers; /* of the trace, in a job; NULL: not known */
 };
 
 /* ---- What was recorded ---- */
@@ -112,6 +113,7 @@ enum digest_part {
     DIGEST_COPY,
     DIGEST_HOST,
     DIGEST_SYNC,
+    DIGEST_PEER,
     DIGEST_RECORDING,
     DIGEST_UNKNOWN,
     DIGEST_PARTS
@@ -150,6 +152,7 @@ struct digest {
     bool no_work;                         /* no GPU work in the trace */
     bool gpu_off;                         /* and the recorder was not to record any */
     bool no_calls;                        /* no API calls in the trace */
+    bool knows_peers;                     /* how long kernels of NCCL wait */
     bool one_rank;                        /* of a job: NCCL's kernels wait for ranks elsewhere */
     uint64_t step;                        /* ns, P50, from end to end */
     uint64_t basis;                       /* the same of the run that gains are of */

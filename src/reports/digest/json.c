@@ -164,7 +164,8 @@ static void json_parts(struct json_writer *json, const struct digest *digest)
     json_key_object(json, "time");
     for (int i = 0; i < DIGEST_PARTS; i++)
         JSON_FACTS(json, FACT_IF(digest_part_key((enum digest_part)i),
-                                 known && (i != DIGEST_RECORDING || digest->without_recording),
+                                 known && (i != DIGEST_RECORDING || digest->without_recording) &&
+                                     (i != DIGEST_PEER || digest->knows_peers),
                                  digest->parts[i]));
     JSON_FACTS(json, FACT_IF("busy_ns", known, digest->busy));
     json_close_object(json);

@@ -37,6 +37,7 @@ const char *digest_part_words(enum digest_part part)
         [DIGEST_COPY] = "idle: waiting for a copy",
         [DIGEST_HOST] = "idle: waiting for the host",
         [DIGEST_SYNC] = "idle: synchronisation",
+        [DIGEST_PEER] = "idle: waiting for peers",
         [DIGEST_RECORDING] = "idle: recording",
         [DIGEST_UNKNOWN] = "idle: cause not known",
     };

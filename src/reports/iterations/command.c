@@ -93,9 +93,12 @@ static enum mp_status report_iters(void *context, struct mp_trace *trace, bool *
                                    struct mp_error *error)
 {
     const struct iters_values *values = context;
+    struct trace_study_options options = values->options;
     struct trace_study work;
     struct stacks_gaps gaps = {.count = 0};
-    enum mp_status status = trace_study_load(trace, &values->options, &work, error);
+
+    options.graph.peers = matched_peers(&values->matched, values->report.out.path);
+    enum mp_status status = trace_study_load(trace, &options, &work, error);
 
     if (status == MP_OK)
         status = iterations_have(values->one, work.study.iterations.count, error);

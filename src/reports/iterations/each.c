@@ -15,6 +15,8 @@ bool iterations_is_known(const struct iterations_report *report, enum iteration_
 {
     if (quantity == ITERATION_IDLE_RECORDING && !report->deps->recording.before)
         return false;
+    if (quantity == ITERATION_IDLE_PEER && !report->deps->peers)
+        return false;
     return iteration_quantity_is_of_host(quantity) || !quality_gap(&report->deps->quality);
 }
 
@@ -57,6 +59,8 @@ static struct report_cell value_cell(const void *at, struct report_table *table)
 #define QUANTITY(title, which, ...)                                                                \
     COLUMN(title, NULL, TIME, 8, .cell = value_cell, .index = ITERATION_##which, __VA_ARGS__)
 
+#define IF_PEERS 1u /* a bit of `there`: it is known how long NCCL waited */
+
 static const struct report_column text_columns[] = {
     COLUMN("No.", NULL, ID, 5, MEMBER(struct shown_iteration, number)),
     COLUMN("Begin", NULL, TIME, 8, .cell = begin_cell, .moment = true, .drop = 2),
@@ -71,6 +75,7 @@ static const struct report_column text_columns[] = {
     QUANTITY("CopyWait", IDLE_COPY, .drop = 1),
     QUANTITY("HostWait", IDLE_HOST),
     QUANTITY("SyncWait", IDLE_SYNC),
+    QUANTITY("PeerWait", IDLE_PEER, .needs = IF_PEERS),
     COLUMN("Recording", NULL, TIME, 9, .cell = value_cell, .index = ITERATION_IDLE_RECORDING,
            .drop = 4),
 };
@@ -95,7 +100,8 @@ static struct report_layout choose_columns(const struct iterations_report *repor
 
     if (text)
         return (struct report_layout){REPORT_COLUMNS(text_columns), .of = report,
-                                      .measuring = REPORT_FIT_UNITS};
+                                      .measuring = REPORT_FIT_UNITS,
+                                      .there = report->deps->peers ? IF_PEERS : 0};
     for (size_t i = 0; i < sizeof first_columns / sizeof *first_columns; i++)
         columns[count++] = first_columns[i];
     for (unsigned i = 0; i < ITERATION_QUANTITIES; i++) {

@@ -7,7 +7,7 @@
  *
  * All of them work on an event graph (deps.h) without fronts. Times are ns of the recorder's clock.
  * Memory, besides the graph's 64 bytes an activity: 4 bytes an activity of the whole trace and 4 of
- * the device, 48 bytes an iteration, and 184 bytes an iteration that is measured. While they are
+ * the device, 48 bytes an iteration, and 192 bytes an iteration that is measured. While they are
  * found: 8 bytes a call, 24 bytes a launch if several threads launch, and 48 bytes an iteration of
  * the two candidates that are compared.
  */
@@ -136,23 +136,24 @@ bool iterations_library_domain(const char *domain);
  * as it runs between the iteration's begin and end. Times of several activities are unions: time in
  * which two of them run counts once. */
 enum iteration_quantity {
-    ITERATION_LATENCY,        /* end minus begin; = BUSY + OTHERS + IDLE */
-    ITERATION_HOST,           /* host_end less begin */
-    ITERATION_API,            /* inside CUDA calls of its thread, within the host time */
-    ITERATION_BUSY,           /* the GPU runs work of the iteration */
-    ITERATION_KERNEL,         /* kernels, and graphs that were recorded as a whole */
-    ITERATION_HTOD,           /* copies from the host to a device */
-    ITERATION_DTOH,           /* from a device to the host */
-    ITERATION_COPY_OTHER,     /* all others */
-    ITERATION_SET,            /* memory sets */
-    ITERATION_OVERLAP,        /* a copy and a kernel of the iteration run at the same time */
-    ITERATION_OTHERS,         /* on the devices that it uses, only work of other iterations runs */
-    ITERATION_IDLE,           /* nothing runs on these devices; the sum of the seven below */
-    ITERATION_IDLE_LAUNCH,    /* work was being launched: launch-bound */
-    ITERATION_IDLE_QUEUED,    /* from one activity to the next, which had been launched before */
-    ITERATION_IDLE_COPY,      /* a copy call waits */
-    ITERATION_IDLE_HOST,      /* the host is outside of CUDA */
-    ITERATION_IDLE_SYNC,      /* a call that synchronises has not returned */
+    ITERATION_LATENCY,     /* end minus begin; = BUSY + OTHERS + IDLE */
+    ITERATION_HOST,        /* host_end less begin */
+    ITERATION_API,         /* inside CUDA calls of its thread, within the host time */
+    ITERATION_BUSY,        /* the GPU runs work of the iteration */
+    ITERATION_KERNEL,      /* kernels, and graphs that were recorded as a whole */
+    ITERATION_HTOD,        /* copies from the host to a device */
+    ITERATION_DTOH,        /* from a device to the host */
+    ITERATION_COPY_OTHER,  /* all others */
+    ITERATION_SET,         /* memory sets */
+    ITERATION_OVERLAP,     /* a copy and a kernel of the iteration run at the same time */
+    ITERATION_OTHERS,      /* on the devices that it uses, only work of other iterations runs */
+    ITERATION_IDLE,        /* nothing runs on these devices; the sum of the eight below */
+    ITERATION_IDLE_LAUNCH, /* work was being launched: launch-bound */
+    ITERATION_IDLE_QUEUED, /* from one activity to the next, which had been launched before */
+    ITERATION_IDLE_COPY,   /* a copy call waits */
+    ITERATION_IDLE_HOST,   /* the host is outside of CUDA */
+    ITERATION_IDLE_SYNC,   /* a call that synchronises has not returned */
+    ITERATION_IDLE_PEER, /* kernels of NCCL wait for those of other ranks, and nothing else runs */
     ITERATION_IDLE_RECORDING, /* what recording costs of all of these */
     ITERATION_IDLE_UNKNOWN,   /* the trace has no calls */
     ITERATION_TIMES,

@@ -228,37 +228,72 @@ struct sweep {
     const struct deps *deps;
     const struct iterations *iterations;
     struct idle idle;
-    uint32_t *order; /* device activities by begin; owned */
+    uint32_t *order; /* stretches of device activities by begin; owned */
     uint32_t count;
     uint32_t next;    /* in order: the first one that begins in this iteration or later */
     uint32_t *active; /* begun before and perhaps not ended; owned */
     size_t active_count, active_capacity;
 };
 
+/* A device activity is one stretch. A kernel of NCCL that waited for its peers is two: it waits,
+ * and the GPU is idle if nothing else runs, then it works. A number is that of the activity, and
+ * the bit says that it is the second of two. */
+#define WORKS UINT32_C(0x80000000)
+
+static uint64_t wait_of(const struct deps *deps, uint32_t index)
+{
+    return deps->peers ? deps->peers[index - deps->host_count] : 0;
+}
+
+static uint64_t stretch_begin(const struct deps *deps, uint32_t stretch)
+{
+    uint32_t index = stretch & ~WORKS;
+    uint64_t begin = deps->activities[index].begin;
+
+    return stretch & WORKS ? begin + wait_of(deps, index) : begin;
+}
+
+static uint64_t stretch_end(const struct deps *deps, uint32_t stretch)
+{
+    const struct deps_activity *work = &deps->activities[stretch & ~WORKS];
+    uint64_t wait = stretch & WORKS ? 0 : wait_of(deps, stretch);
+
+    return wait ? work->begin + wait : work->end;
+}
+
+static bool stretch_begins_before(const void *context, uint32_t a, uint32_t b)
+{
+    return stretch_begin(context, a) < stretch_begin(context, b);
+}
+
 /* One iteration while it is swept over. */
 struct window {
     const struct iteration *iteration;
     uint32_t number;
     struct cover covers[COVERS];
-    const struct deps_activity *last; /* that COVER_ALL ends with; NULL */
+    struct cover reached;             /* something runs or waits for peers */
+    uint64_t waits_from, waits_until; /* that kernels wait, and nothing is known to run yet */
+    const struct deps_activity *last; /* that `reached` ends with; NULL */
     uint64_t *values;
 };
 
 static enum mp_status sweep_init(struct sweep *sweep)
 {
     const struct deps *deps = sweep->deps;
-    uint32_t count = deps->count - deps->host_count;
-    uint32_t *scratch = malloc(((size_t)count + 1) * sizeof *scratch);
+    size_t room = (size_t)(deps->count - deps->host_count) * (deps->peers ? 2 : 1) + 1;
+    uint32_t *scratch = malloc(room * sizeof *scratch);
 
-    sweep->order = malloc(((size_t)count + 1) * sizeof *sweep->order);
+    sweep->order = malloc(room * sizeof *sweep->order);
     if (!scratch || !sweep->order) {
         free(scratch);
         return MP_ERR_MEMORY;
     }
-    for (uint32_t i = 0; i < count; i++)
-        sweep->order[i] = deps->host_count + i;
-    mp_sort(sweep->order, count, scratch, iterations_begins_before, deps);
-    sweep->count = count;
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        sweep->order[sweep->count++] = i;
+        if (wait_of(deps, i))
+            sweep->order[sweep->count++] = i | WORKS;
+    }
+    mp_sort(sweep->order, sweep->count, scratch, stretch_begins_before, deps);
     free(scratch);
     return idle_init(&sweep->idle, deps, sweep->iterations);
 }
@@ -294,43 +329,82 @@ static void cover_own(const struct sweep *sweep, struct window *window,
     }
 }
 
-static void visit(const struct sweep *sweep, struct window *window, uint32_t index)
+/* Up to `time` it is known now whether anything ran while kernels waited. */
+static void settle_waits(const struct sweep *sweep, struct window *window, uint64_t time)
 {
-    const struct deps_activity *work = &sweep->deps->activities[index];
+    const struct idle_split split = {
+        .idle = &sweep->idle, .iteration = window->iteration, .values = window->values};
+    uint64_t until = time < window->waits_until ? time : window->waits_until;
+
+    if (window->waits_from >= until)
+        return;
+    deliver(&split, &SPAN(ITERATION_IDLE_PEER, window->waits_from, until));
+    window->waits_from = until;
+}
+
+/* A kernel waits for its peers. */
+static void add_wait(struct window *window, uint64_t begin, uint64_t end)
+{
+    uint64_t busy = window->covers[COVER_ALL].to;
+
+    if (window->waits_from >= window->waits_until)
+        window->waits_from = begin > busy ? begin : busy;
+    window->waits_until = mp_max(window->waits_until, end);
+}
+
+/* Time up to `begin` that nothing reached is idle, since `work` had not begun. */
+static void reach_to(const struct sweep *sweep, struct window *window,
+                     const struct deps_activity *work, uint64_t begin, uint64_t end)
+{
+    settle_waits(sweep, window, begin);
+    if (begin > window->reached.to)
+        idle_split(&sweep->idle, window->iteration,
+                   &(struct idle_gap){window->reached.to, begin, window->last, work},
+                   window->values);
+    if (end > window->reached.to)
+        window->last = work;
+    cover(&window->reached, begin, end);
+}
+
+static void visit(const struct sweep *sweep, struct window *window, uint32_t stretch)
+{
+    const struct deps *deps = sweep->deps;
+    const struct deps_activity *work = &deps->activities[stretch & ~WORKS];
     const struct iteration *iteration = window->iteration;
-    uint64_t begin = work->begin > iteration->begin ? work->begin : iteration->begin;
-    uint64_t end = work->end < iteration->end ? work->end : iteration->end;
+    uint64_t begin = mp_max(stretch_begin(deps, stretch), iteration->begin);
+    uint64_t end =
+        stretch_end(deps, stretch) < iteration->end ? stretch_end(deps, stretch) : iteration->end;
     uint64_t device = UINT64_C(1) << sweep->iterations->device_slots[work->lane];
-    struct cover *all = &window->covers[COVER_ALL];
 
     if (end <= begin || (iteration->devices && !(iteration->devices & device)) ||
         work->kind == DEPS_HOST_FUNCTION) /* which leaves the GPU idle */
         return;
-    if (begin > all->to)
-        idle_split(&sweep->idle, iteration, &(struct idle_gap){all->to, begin, window->last, work},
-                   window->values);
-    if (end > all->to)
-        window->last = work;
-    cover(all, begin, end);
-    if (sweep->iterations->of[index] == window->number)
+    reach_to(sweep, window, work, begin, end);
+    if (!(stretch & WORKS) && wait_of(deps, stretch)) {
+        add_wait(window, begin, end);
+        return;
+    }
+    cover(&window->covers[COVER_ALL], begin, end);
+    window->waits_from = mp_max(window->waits_from, end);
+    if (sweep->iterations->of[stretch & ~WORKS] == window->number)
         cover_own(sweep, window, work, begin, end);
 }
 
 /* Iterations come in order of begin. */
 static enum mp_status measure_advance(struct sweep *sweep, uint64_t begin)
 {
-    const struct deps_activity *activities = sweep->deps->activities;
+    const struct deps *deps = sweep->deps;
     size_t kept = 0;
 
-    for (; sweep->next < sweep->count && activities[sweep->order[sweep->next]].begin < begin;
+    for (; sweep->next < sweep->count && stretch_begin(deps, sweep->order[sweep->next]) < begin;
          sweep->next++) {
-        if (activities[sweep->order[sweep->next]].end <= begin)
+        if (stretch_end(deps, sweep->order[sweep->next]) <= begin)
             continue;
         MP_TRY(MP_RESERVE(sweep->active, sweep->active_count, sweep->active_capacity));
         sweep->active[sweep->active_count++] = sweep->order[sweep->next];
     }
     for (size_t i = 0; i < sweep->active_count; i++) {
-        if (activities[sweep->active[i]].end > begin)
+        if (stretch_end(deps, sweep->active[i]) > begin)
             sweep->active[kept++] = sweep->active[i];
     }
     sweep->active_count = kept;
@@ -384,18 +458,20 @@ static void fill_in(const struct sweep *sweep, struct window *window)
 static void measure(const struct sweep *sweep, uint32_t number, struct iteration_measures *measures)
 {
     const struct iteration *iteration = &sweep->iterations->items[number];
-    const struct deps_activity *activities = sweep->deps->activities;
-    struct window window = {.iteration = iteration, .number = number, .values = measures->values};
+    struct window window = {.iteration = iteration,
+                            .number = number,
+                            .reached = {.to = iteration->begin},
+                            .values = measures->values};
 
     for (int i = 0; i < COVERS; i++)
         window.covers[i].to = iteration->begin;
     for (size_t i = 0; i < sweep->active_count; i++)
         visit(sweep, &window, sweep->active[i]);
     for (uint32_t i = sweep->next;
-         i < sweep->count && activities[sweep->order[i]].begin < iteration->end; i++)
+         i < sweep->count && stretch_begin(sweep->deps, sweep->order[i]) < iteration->end; i++)
         visit(sweep, &window, sweep->order[i]);
-    struct idle_gap gap =
-        (struct idle_gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
+    settle_waits(sweep, &window, iteration->end);
+    struct idle_gap gap = {window.reached.to, iteration->end, window.last, NULL};
     if (gap.begin < gap.end)
         idle_split(&sweep->idle, iteration, &gap, window.values);
     fill_in(sweep, &window);

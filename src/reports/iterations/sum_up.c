@@ -30,6 +30,7 @@ static const struct {
     [ITERATION_IDLE_COPY] = {"waiting for a copy", "idle_copy_ns"},
     [ITERATION_IDLE_HOST] = {"waiting for the host", "idle_host_ns"},
     [ITERATION_IDLE_SYNC] = {"synchronisation", "idle_sync_ns"},
+    [ITERATION_IDLE_PEER] = {"waiting for peers", "idle_peer_ns"},
     [ITERATION_IDLE_RECORDING] = {"recording", "idle_recording_ns"},
     [ITERATION_IDLE_UNKNOWN] = {"cause not known", "idle_unknown_ns"},
     [ITERATION_LAUNCHES] = {"number of launches", "launches"},
@@ -62,7 +63,7 @@ static const enum iteration_quantity parts[] = {
     ITERATION_COPY_OTHER,     ITERATION_SET,         ITERATION_OTHERS,
     ITERATION_IDLE_LAUNCH,    ITERATION_IDLE_QUEUED, ITERATION_IDLE_COPY,
     ITERATION_IDLE_HOST,      ITERATION_IDLE_SYNC,   ITERATION_IDLE_UNKNOWN,
-    ITERATION_IDLE_RECORDING,
+    ITERATION_IDLE_RECORDING, ITERATION_IDLE_PEER,
 };
 
 static struct iteration_outlier outlier_of(const struct iteration_measures *measures,

@@ -35,6 +35,7 @@ struct overlap_known_stream {
 struct overlap_pass {
     struct overlap *overlap;
     const struct capture_range *range; /* NULL: everything */
+    const struct peer_waits *peers;    /* NULL: not known */
     struct summary_slots slots;        /* devices */
     struct overlap_sweep *sweeps;      /* by slot */
     size_t sweep_count, sweep_capacity;
@@ -231,7 +232,8 @@ static void add_device(struct overlap_pass *pass, uint32_t slot)
     *device = (struct overlap_device){
         .device = pass->slots.devices[slot],
         .times = pass->sweeps[slot].times,
-        .busy = overlap_time(&pass->sweeps[slot].times, 0, 0, 0),
+        .busy = overlap_time(&pass->sweeps[slot].times, 0, OVERLAP_WORK, 0),
+        .idle_peers = overlap_time(&pass->sweeps[slot].times, 0, 0, OVERLAP_WORK),
     };
     device->idle = overlap->window - device->busy;
     const struct definition_device *defined =
@@ -267,7 +269,7 @@ static enum mp_status overlap_finish(struct overlap_pass *pass)
 
     add_windows(pass);
     for (size_t i = 0; i < pass->sweep_count; i++)
-        overlap_sweep_end(&pass->sweeps[i], pass->lanes.items);
+        MP_TRY(overlap_sweep_end(&pass->sweeps[i], pass->lanes.items));
     sort_known(pass);
     MP_TRY(add_devices(pass));
     MP_TRY(kernel_time_end(&pass->kernels));
@@ -445,6 +447,24 @@ static void widen(struct overlap_window *window, uint64_t begin, uint64_t end)
     window->any = true;
 }
 
+/* A kernel of NCCL waits for its peers first. */
+static enum mp_status add_activity(struct overlap_pass *pass, uint32_t slot,
+                                   enum overlap_activity activity, uint32_t stream, uint64_t begin,
+                                   uint64_t end)
+{
+    struct overlap_sweep *sweep = &pass->sweeps[slot];
+    uint64_t waiting = pass->peers && activity == OVERLAP_COMMUNICATION
+                           ? peer_waits_of(pass->peers, begin, end - begin)
+                           : 0;
+
+    if (!waiting)
+        return overlap_sweep_add(sweep, pass->lanes.items, activity, stream, begin, end);
+    MP_TRY(
+        overlap_sweep_add(sweep, pass->lanes.items, OVERLAP_PEERS, stream, begin, begin + waiting));
+    return overlap_sweep_add_later(sweep,
+                                   (struct overlap_later){begin + waiting, end, stream, activity});
+}
+
 static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct merge_row *row)
 {
     const struct activity_table *table = &activity_tables[kinds[row->table]];
@@ -474,8 +494,7 @@ static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct m
         pass->sweeps[slot].times.calls[activity] += calls - 1;
         lane->calls += calls - 1;
     }
-    return overlap_sweep_add(&pass->sweeps[slot], pass->lanes.items, activity, (uint32_t)stream,
-                             row->time, end);
+    return add_activity(pass, slot, activity, (uint32_t)stream, row->time, end);
 }
 
 static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *error)
@@ -528,8 +547,10 @@ static void overlap_begin(struct overlap_pass *pass, struct profile *profile, ui
 
 static void overlap_end(struct overlap_pass *pass)
 {
-    for (size_t i = 0; i < pass->sweep_count; i++)
+    for (size_t i = 0; i < pass->sweep_count; i++) {
         free(pass->sweeps[i].heap);
+        free(pass->sweeps[i].later);
+    }
     free(pass->sweeps);
     free(pass->windows);
     free(pass->known);
@@ -558,9 +579,10 @@ static enum mp_status overlap_run(struct overlap_pass *pass, const struct overla
 enum mp_status overlap_build(struct profile *profile, const struct overlap_options *options,
                              struct overlap *overlap, struct mp_error *error)
 {
-    struct overlap_pass pass = {.overlap = overlap};
+    struct overlap_pass pass = {.overlap = overlap, .peers = options->peers};
 
     overlap_begin(&pass, profile, options->range);
+    overlap->knows_peers = options->peers != NULL;
     enum mp_status status = overlap_run(&pass, options, error);
     overlap_end(&pass);
     if (status)

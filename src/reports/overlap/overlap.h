@@ -31,6 +31,8 @@ enum overlap_activity {
     OVERLAP_SET,
     OVERLAP_COMMUNICATION, /* kernels by name (profile/names/kernel_rules.def), copies between
                               devices */
+    OVERLAP_PEERS, /* kernels of NCCL that wait for those of other ranks, if that is known: no work.
+                      The stream is busy */
     OVERLAP_ACTIVITIES
 };
 
@@ -57,12 +59,21 @@ struct overlap_lane {
 
 struct overlap_running;
 
+/* What begins later than the activity that was added with it. */
+struct overlap_later {
+    uint64_t begin, end;
+    uint32_t lane;
+    enum overlap_activity activity;
+};
+
 /* Zeroed it is empty; lanes are the caller's, and may move between calls. */
 struct overlap_sweep {
     struct overlap_times times;
     uint64_t clock;
     struct overlap_running *heap; /* owned; by end, the first one on top */
     size_t count, capacity;
+    struct overlap_later *later; /* owned; in no order, for there are few */
+    size_t later_count, later_capacity;
     uint32_t running[OVERLAP_ACTIVITIES];
     uint32_t lanes; /* in which something runs */
     uint32_t lane;  /* XOR of the running streams' lanes: with one stream, its lane */
@@ -75,12 +86,17 @@ enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lan
                                  enum overlap_activity activity, uint32_t lane, uint64_t begin,
                                  uint64_t end);
 
-/* Ends all activities that still run, and gives the heap back. Times and lanes are then complete.
- */
-void overlap_sweep_end(struct overlap_sweep *sweep, struct overlap_lane *lanes);
+/* Notes an activity that begins later than the one that was added last, with which it is one call
+ * of its lane. It is added before the first one that begins after it. MP_ERR_MEMORY. */
+enum mp_status overlap_sweep_add_later(struct overlap_sweep *sweep, struct overlap_later later);
+
+/* Ends all activities that still run, and gives the memory back. Times and lanes are then complete.
+ * MP_ERR_MEMORY. */
+enum mp_status overlap_sweep_end(struct overlap_sweep *sweep, struct overlap_lane *lanes);
 
 struct overlap_options {
     uint64_t range; /* id of a capture range: what was launched in it; 0: everything */
+    const struct peer_waits *peers; /* of the trace; NULL: not known */
 };
 
 struct overlap_stream {
@@ -98,7 +114,8 @@ struct overlap_device {
     const char *name; /* NULL: unknown; owned by the definitions */
     struct overlap_times times;
     uint64_t busy;                  /* ns in which anything runs */
-    uint64_t idle;                  /* the rest of the window */
+    uint64_t idle;                  /* the rest of the window; of that, */
+    uint64_t idle_peers;            /* kernels of NCCL wait for peers */
     struct overlap_stream *streams; /* by busy time, most first, then by context and stream */
     size_t stream_count;
     uint64_t *unused; /* CUPTI's ids of streams that the program made and that ran nothing */
@@ -115,8 +132,9 @@ struct overlap {
     struct kernel_time kernels; /* OVERLAP_KERNEL, and NCCL's kernels */
     uint64_t graph_launches;    /* recorded as wholes, counted as kernels */
     uint64_t
-        migrations; /* rows of unified memory: they are on no stream, so they are not counted */
-    bool recorded;  /* work of the GPUs was to be recorded */
+        migrations;   /* rows of unified memory: they are on no stream, so they are not counted */
+    bool knows_peers; /* how long kernels of NCCL wait */
+    bool recorded;    /* work of the GPUs was to be recorded */
     struct profile *profile; /* of the trace; the caller's */
     struct quality quality;  /* the profile's, whose arrays it shares, and rows left out */
 };
@@ -127,6 +145,9 @@ uint64_t overlap_time(const struct overlap_times *times, unsigned all, unsigned 
 
 /* Copies that are neither kernels nor communication. */
 #define OVERLAP_COPIES (1u << OVERLAP_HTOD | 1u << OVERLAP_DTOH | 1u << OVERLAP_COPY)
+
+/* All that is work. */
+#define OVERLAP_WORK (OVERLAP_SETS - 1 - (1u << OVERLAP_PEERS))
 
 /* Mean number of kernels at the same time, over the time in which at least one runs; 0 without
  * kernels. */

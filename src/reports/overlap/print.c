@@ -11,13 +11,14 @@
 
 #include "base/poison.h"
 
-static const char *const titles[OVERLAP_ACTIVITIES] = {
+/* Waiting for peers is no work, but a cause of idle time. */
+static const char *const titles[OVERLAP_PEERS] = {
     [OVERLAP_KERNEL] = "Kernel", [OVERLAP_HTOD] = "HtoD",
     [OVERLAP_DTOH] = "DtoH",     [OVERLAP_COPY] = "Other copy",
     [OVERLAP_SET] = "Set",       [OVERLAP_COMMUNICATION] = "Communication",
 };
 
-static const char *const keys[OVERLAP_ACTIVITIES] = {
+static const char *const keys[OVERLAP_PEERS] = {
     [OVERLAP_KERNEL] = "kernel", [OVERLAP_HTOD] = "htod", [OVERLAP_DTOH] = "dtoh",
     [OVERLAP_COPY] = "copy",     [OVERLAP_SET] = "set",   [OVERLAP_COMMUNICATION] = "communication",
 };
@@ -178,14 +179,17 @@ static void each_activity(struct report_table *table, report_take *take)
         unsigned ran = activities_of(device);
         unsigned copies = ran & OVERLAP_COPIES;
 
-        for (int j = 0; j < OVERLAP_ACTIVITIES; j++) {
+        for (int j = 0; j < OVERLAP_PEERS; j++) {
             if (all || ran >> j & 1)
                 take_set(table, take, device, titles[j], 1u << j);
         }
         if (all || copies & (copies - 1))
             take_set(table, take, device, "All copies", OVERLAP_COPIES);
-        take_set(table, take, device, "Any", OVERLAP_SETS - 1);
+        take_set(table, take, device, "Any", OVERLAP_WORK);
         take(table, &(struct activity_line){device, .title = "Idle", .busy = device->idle});
+        if (shown->overlap->knows_peers)
+            take(table, &(struct activity_line){device, .title = "Idle: for peers",
+                                                .busy = device->idle_peers});
     }
 }
 
@@ -419,7 +423,7 @@ static void json_activity(struct json_writer *json, const struct overlap_times *
                FACT_IF("exposed_ns", activity != OVERLAP_KERNEL,
                        overlap_time(times, set, 0, 1u << OVERLAP_KERNEL)));
     json_key_object(json, "with_ns");
-    for (int i = 0; i < OVERLAP_ACTIVITIES; i++)
+    for (int i = 0; i < OVERLAP_PEERS; i++)
         JSON_FACTS(json,
                    FACT(keys[i], i == (int)activity ? times->twice[i]
                                                     : overlap_time(times, set | 1u << i, 0, 0)));
@@ -445,9 +449,10 @@ static void json_device(struct json_writer *json, const struct overlap *overlap,
     json_open_object(json);
     JSON_FACTS(json, FACT_IF("device", device->device != UINT64_MAX, device->device),
                FACT("name", device->name), FACT("busy_ns", device->busy),
-               FACT("idle_ns", device->idle));
+               FACT("idle_ns", device->idle),
+               FACT_IF("idle_peer_ns", overlap->knows_peers, device->idle_peers));
     json_key_array(json, "activities");
-    for (int i = 0; i < OVERLAP_ACTIVITIES; i++)
+    for (int i = 0; i < OVERLAP_PEERS; i++)
         json_activity(json, times, (enum overlap_activity)i);
     json_close_array(json);
     JSON_KEY_OBJECT(

@@ -123,9 +123,9 @@ static void go_to(struct overlap_sweep *sweep, struct overlap_lane *lanes, uint6
     sweep_advance(sweep, lanes, time);
 }
 
-enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lane *lanes,
-                                 enum overlap_activity activity, uint32_t lane, uint64_t begin,
-                                 uint64_t end)
+static enum mp_status add_now(struct overlap_sweep *sweep, struct overlap_lane *lanes,
+                              enum overlap_activity activity, uint32_t lane, uint64_t begin,
+                              uint64_t end)
 {
     uint64_t *total = &sweep->times.total[activity];
 
@@ -140,13 +140,54 @@ enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lan
     return MP_OK;
 }
 
-void overlap_sweep_end(struct overlap_sweep *sweep, struct overlap_lane *lanes)
+/* Adds what begins later than another one, but not after `time`. */
+static enum mp_status add_later_ones(struct overlap_sweep *sweep, struct overlap_lane *lanes,
+                                     uint64_t time)
 {
+    while (sweep->later_count) {
+        size_t first = 0;
+
+        for (size_t i = 1; i < sweep->later_count; i++) {
+            if (sweep->later[i].begin < sweep->later[first].begin)
+                first = i;
+        }
+        const struct overlap_later later = sweep->later[first];
+        if (later.begin > time)
+            break;
+        sweep->later[first] = sweep->later[--sweep->later_count];
+        MP_TRY(add_now(sweep, lanes, later.activity, later.lane, later.begin, later.end));
+        lanes[later.lane].calls--;
+    }
+    return MP_OK;
+}
+
+enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lane *lanes,
+                                 enum overlap_activity activity, uint32_t lane, uint64_t begin,
+                                 uint64_t end)
+{
+    MP_TRY(add_later_ones(sweep, lanes, begin));
+    return add_now(sweep, lanes, activity, lane, begin, end);
+}
+
+enum mp_status overlap_sweep_add_later(struct overlap_sweep *sweep, struct overlap_later later)
+{
+    MP_TRY(MP_RESERVE(sweep->later, sweep->later_count, sweep->later_capacity));
+    sweep->later[sweep->later_count++] = later;
+    return MP_OK;
+}
+
+enum mp_status overlap_sweep_end(struct overlap_sweep *sweep, struct overlap_lane *lanes)
+{
+    enum mp_status status = add_later_ones(sweep, lanes, UINT64_MAX);
+
     while (sweep->count)
         go_to(sweep, lanes, sweep->heap[0].end);
     free(sweep->heap);
+    free(sweep->later);
     sweep->heap = NULL;
-    sweep->capacity = 0;
+    sweep->later = NULL;
+    sweep->capacity = sweep->later_capacity = 0;
+    return status;
 }
 
 /* ---- Questions about the times ---- */

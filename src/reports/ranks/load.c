@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/storage.h"
 #include "cli/command.h"
 #include "profile/reading.h"
 #include "trace/schema.h"
@@ -130,6 +131,41 @@ static void join_clocks(struct trace_set *traces)
     }
 }
 
+/* ---- Who waited ---- */
+
+static enum mp_status note_wait(struct matched *matched, const struct ranks_side *side)
+{
+    struct peer_waits *waits = &matched->peers[side->process];
+
+    MP_TRY(
+        MP_RESERVE(waits->items, waits->count, waits->capacity)); /* also of one that never did */
+    if (side->waiting)
+        waits->items[waits->count++] =
+            (struct peer_wait){side->recorded, side->end - side->start, side->waiting};
+    return MP_OK;
+}
+
+static enum mp_status note_waits(struct matched *matched)
+{
+    matched->peers = calloc(matched->traces.count + 1, sizeof *matched->peers);
+    if (!matched->peers)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < matched->ranks.side_count; i++)
+        MP_TRY(note_wait(matched, &matched->ranks.sides[i]));
+    for (size_t i = 0; i < matched->traces.count; i++)
+        peer_waits_sort(&matched->peers[i]);
+    return MP_OK;
+}
+
+const struct peer_waits *matched_peers(const struct matched *matched, const char *path)
+{
+    for (size_t i = 0; matched->peers && path && i < matched->traces.count; i++) {
+        if (!strcmp(matched->traces.processes[i].path, path))
+            return matched->peers[i].items ? &matched->peers[i] : NULL;
+    }
+    return NULL;
+}
+
 static enum mp_status match_traces(struct matched *matched, bool one_clock, bool quiet)
 {
     ranks_init(&matched->ranks);
@@ -139,12 +175,13 @@ static enum mp_status match_traces(struct matched *matched, bool one_clock, bool
         return MP_ERR_MEMORY;
     if (one_clock)
         join_clocks(&matched->traces);
-    return ranks_load(&(struct ranks_loading){.command = matched->command,
+    MP_TRY(ranks_load(&(struct ranks_loading){.command = matched->command,
                                               .set = &matched->traces,
                                               .quiet = quiet,
                                               .warnings = matched->warnings,
                                               .code = &matched->code},
-                      &matched->ranks);
+                      &matched->ranks));
+    return note_waits(matched);
 }
 
 bool matched_open(struct matched *matched, const char *command, int count, char **arguments,
@@ -166,6 +203,10 @@ void matched_free(struct matched *matched)
         free(matched->warnings[i]);
     free(matched->warnings);
     matched->warnings = NULL;
+    for (size_t i = 0; matched->peers && i < matched->traces.count; i++)
+        free(matched->peers[i].items);
+    free(matched->peers);
+    matched->peers = NULL;
     ranks_free(&matched->ranks);
     trace_set_free(&matched->traces);
 }

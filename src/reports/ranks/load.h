@@ -40,7 +40,8 @@ struct matched {
     const char *command;
     struct trace_set traces;
     struct ranks ranks;
-    char **warnings; /* by process: what its trace lacks; NULL: nothing; owned */
+    char **warnings;          /* by process: what its trace lacks; NULL: nothing; owned */
+    struct peer_waits *peers; /* by process; owned */
     bool one_clock;
     int code; /* the exit code so far */
 };
@@ -51,6 +52,9 @@ bool matched_open(struct matched *matched, const char *command, int count, char 
                   bool one_clock);
 
 void matched_free(struct matched *matched);
+
+/* How long kernels of NCCL in this trace waited for their peers; NULL: it is none of a job. */
+const struct peer_waits *matched_peers(const struct matched *matched, const char *path);
 
 /* Raises the exit code to `code`, or to that of what could not be matched. */
 void matched_worsen(struct matched *matched, int code);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -52,6 +53,35 @@ static void time_is_split(void **state)
     expect_count(0, ITERATION_LAUNCHES, 4);
     expect_count(0, ITERATION_KERNELS, 2);
     expect_count(0, ITERATION_COPIES, 1);
+    done();
+}
+
+/*     host   |launch a|launch n|   |launch b|              range 10 to 200
+ *             20-25    30-35        90-95
+ *     7         a 40-70    n 80-160, of which it waits for its peers 80-130
+ *     8                              b 100-110
+ */
+static void waiting_for_peers_is_idle(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_launch(7, "a", 20, 40, 70, 1);
+    put_launch(7, "n", 30, 80, 160, 2);
+    put_launch(8, "b", 90, 100, 110, 3);
+    put_nvtx_range("it", 10, 200);
+    scene_load();
+    scene.deps.peers = calloc(3, sizeof *scene.deps.peers);
+    for (uint32_t i = 0; i < 3; i++)
+        if (scene.deps.activities[scene.deps.host_count + i].correlation == 2)
+            scene.deps.peers[i] = 50 * US;
+    analyse(ITERATIONS_NVTX, "it", 0);
+    expect(0, ITERATION_BUSY, 30 + 10 + 30);
+    expect(0, ITERATION_KERNEL, 30 + 10 + 30);
+    expect(0, ITERATION_IDLE_PEER, 20 + 20); /* 80-100, 110-130 */
+    expect(0, ITERATION_IDLE_HOST, 10 + 40);
+    expect(0, ITERATION_IDLE_LAUNCH, 20);
+    expect(0, ITERATION_IDLE_QUEUED, 10); /* before n began to wait */
+    expect_count(0, ITERATION_KERNELS, 3);
     done();
 }
 
@@ -250,6 +280,7 @@ static void outliers_lie_beyond_three_deviations(void **state)
 
 struct made {
     uint64_t begin, end;
+    uint64_t wait;    /* of a kernel, for its peers, from its begin on */
     uint32_t request; /* REQUESTS: none */
     bool copy;
 };
@@ -280,7 +311,7 @@ static uint32_t request_at(uint64_t time)
 }
 
 /* Calls one after the other, each with a kernel or copy on one of two streams. */
-static uint32_t make_work(uint64_t *random)
+static uint32_t make_work(uint64_t *random, bool waits)
 {
     uint64_t free_from[2] = {0, 0};
     uint64_t at = 5;
@@ -298,6 +329,9 @@ static uint32_t make_work(uint64_t *random)
         one->end = begin + 1 + fixture_random(random) % 15;
         one->request = request_at(at);
         one->copy = fixture_random(random) % 3 == 0;
+        one->wait = 0;
+        if (waits && !one->copy && fixture_random(random) % 2)
+            one->wait = 1 + fixture_random(random) % (one->end - begin);
         free_from[stream] = one->end;
         snprintf(name, sizeof name, "k%u", count);
         put_call(1, one->copy ? "cudaMemcpyAsync" : "cudaLaunchKernel", at, at + 2, count);
@@ -310,13 +344,30 @@ static uint32_t make_work(uint64_t *random)
     return count;
 }
 
-/* Counts the microseconds of a request in which its work, other work, or nothing runs. */
+/* The graph learns how long its kernels wait. */
+static void lay_waits(uint32_t count)
+{
+    struct deps *deps = &scene.deps;
+
+    deps->peers = calloc(deps->count - deps->host_count + 1, sizeof *deps->peers);
+    assert_non_null(deps->peers);
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        uint64_t number = deps->activities[i].correlation;
+
+        assert_true(number && number <= count);
+        deps->peers[i - deps->host_count] = made[number - 1].wait * US;
+    }
+}
+
+/* Counts the microseconds of a request in which its work, other work, or nothing runs, and those in
+ * which kernels only wait. */
 static void check_request(uint32_t request, uint32_t count)
 {
     uint64_t end = request_end[request];
     uint64_t busy = 0;
     uint64_t others = 0;
     uint64_t overlap = 0;
+    uint64_t peers = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         if (made[i].request == request && made[i].end > end)
@@ -324,23 +375,27 @@ static void check_request(uint32_t request, uint32_t count)
     }
     for (uint64_t time = request_begin[request]; time < end; time++) {
         unsigned own[2] = {0, 0};
-        unsigned all = 0;
+        unsigned all = 0, waiting = 0;
 
         for (uint32_t i = 0; i < count; i++) {
-            bool runs = time >= made[i].begin && time < made[i].end;
+            uint64_t works = made[i].begin + made[i].wait;
+            bool runs = time >= works && time < made[i].end;
 
+            waiting += time >= made[i].begin && time < works;
             all += runs;
             own[made[i].copy] += runs && made[i].request == request;
         }
         busy += own[0] || own[1];
         overlap += own[0] && own[1];
         others += all && !own[0] && !own[1];
+        peers += waiting && !all;
     }
     expect_window(request, request_begin[request], request_end[request], end);
     expect(request, ITERATION_BUSY, busy);
     expect(request, ITERATION_OTHERS, others);
     expect(request, ITERATION_OVERLAP, overlap);
     expect(request, ITERATION_IDLE, end - request_begin[request] - busy - others);
+    expect(request, ITERATION_IDLE_PEER, peers);
 }
 
 static void random_programs(void **state)
@@ -353,8 +408,11 @@ static void random_programs(void **state)
 
         scene_begin();
         make_requests(&random);
-        count = make_work(&random);
-        load(ITERATIONS_NVTX, "it", 0);
+        count = make_work(&random, round % 2);
+        scene_load();
+        if (round % 2)
+            lay_waits(count);
+        analyse(ITERATIONS_NVTX, "it", 0);
         assert_int_equal(found.count, REQUESTS);
         for (uint32_t i = 0; i < REQUESTS; i++)
             check_request(i, count);
@@ -366,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_split),
+        cmocka_unit_test(waiting_for_peers_is_idle),
         cmocka_unit_test(copies_that_wait),
         cmocka_unit_test(pageable_copies_wait),
         cmocka_unit_test(nodes_are_queued),

@@ -105,20 +105,40 @@ static void is_a_look_at_every_nanosecond(void **state)
 
     (void)state;
     for (int round = 0; round < 3000; round++) {
-        struct activity activities[MAX];
+        struct activity activities[2 * MAX];
         size_t count = random_activities(activities, &random);
         struct overlap_sweep sweep = {.clock = 0};
         struct overlap_lane lanes[LANES] = {{.calls = 0}}, looked_lanes[LANES] = {{.calls = 0}};
         struct overlap_times looked = {.peak_kernels = 0};
 
-        for (size_t i = 0; i < count; i++)
-            assert_int_equal(overlap_sweep_add(&sweep, lanes, activities[i].activity,
-                                               activities[i].lane, activities[i].begin,
-                                               activities[i].end),
-                             MP_OK);
-        overlap_sweep_end(&sweep, lanes);
+        size_t all = count;
+
+        for (size_t i = 0; i < count; i++) {
+            struct activity *one = &activities[i];
+            uint64_t length = one->end - one->begin;
+            struct activity later = *one;
+
+            later.begin += one->activity == OVERLAP_COMMUNICATION && length
+                               ? fixture_random(&random) % length
+                               : 0;
+            if (later.begin > one->begin) { /* it waits for its peers first */
+                one->activity = OVERLAP_PEERS;
+                one->end = later.begin;
+            }
+            assert_int_equal(
+                overlap_sweep_add(&sweep, lanes, one->activity, one->lane, one->begin, one->end),
+                MP_OK);
+            if (later.begin == one->begin)
+                continue;
+            activities[all++] = later;
+            assert_int_equal(
+                overlap_sweep_add_later(&sweep, (struct overlap_later){later.begin, later.end,
+                                                                       later.lane, later.activity}),
+                MP_OK);
+        }
+        assert_int_equal(overlap_sweep_end(&sweep, lanes), MP_OK);
         for (uint64_t at = 0; at < END; at++)
-            look(activities, count, at, &looked, looked_lanes);
+            look(activities, all, at, &looked, looked_lanes);
         assert_memory_equal(sweep.times.by_set, looked.by_set, sizeof looked.by_set);
         assert_memory_equal(sweep.times.twice, looked.twice, sizeof looked.twice);
         assert_memory_equal(sweep.times.kernels, looked.kernels, sizeof looked.kernels);

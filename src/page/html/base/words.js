@@ -33,6 +33,7 @@ const WORDS = {
     idle_copy_ns: "Idle: copy call",
     idle_host_ns: "Idle: host",
     idle_sync_ns: "Idle: synchronisation",
+    idle_peer_ns: "Idle: for peers",
     idle_recording_ns: "Idle: recording",
     idle_unknown_ns: "Idle: unknown",
     std: "Deviation",

@@ -245,11 +245,7 @@ const LATENCY_PARTS = [
     ["other_copy_ns", "other copies", "--copy"],
     ["set_ns", "memory sets", "--set"],
     ["others_ns", "others' work on the GPU", "--others"],
-    ...IDLE_CAUSES.filter(([key]) => key !== "idle_peer").map(([key, name, color]) => [
-        `${key}_ns`,
-        `idle: ${name}`,
-        color,
-    ]),
+    ...IDLE_CAUSES.map(([key, name, color]) => [`${key}_ns`, `idle: ${name}`, color]),
     ["idle_recording_ns", "idle: recording", "--idle-recording"],
 ];
 
