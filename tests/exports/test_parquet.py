@@ -169,6 +169,9 @@ class Parquet(unittest.TestCase):
         self.assertEqual(found["run"]["iterations"], [report["count"]])
         for quantity in QUANTITIES.split():
             statistics = report["statistics"][quantity]
+            if quantity == "idle_peer_ns":  # one trace does not know it
+                self.assertEqual((statistics, set(table[quantity])), (None, {None}))
+                continue
             values = [int(value) for value in table[quantity]]
             self.assertEqual([min(values), max(values)],
                              [statistics["min"], statistics["max"]], quantity)
