@@ -188,6 +188,64 @@ same "iters: the iterations to which others waited long for a rank" "[4, 8, 12]"
 same "their critical path is on the late rank" "[1, 0, 1]" "$(value lateon \
     "[max((e for e in d[0]['each'] if e['iteration'] == i), key=lambda e: e['critical_ns'])['rank']
       for i in (4, 8, 12)]")"
+# A rank with a slower GPU: kernels of the same name and shape take longer.
+slow=(iterations=20 layers=4 kernel=200 slow=1:25)
+play slow 3 -- "${slow[@]}"
+play clock 3 MINIPROF_SAMPLE=sm_clock@100kHz 1@SIMGPU_CLOCK_PERCENT=80 -- "${slow[@]}"
+play busy 3 MINIPROF_SAMPLE=sm_clock@100kHz -- "${slow[@]}"
+play equal 3 -- iterations=20 layers=4 kernel=200
+documents advise equal
+taken=$(value equal "d[0]['step_mean_ns']")
+same "equal GPUs: none is slower" 0 \
+    "$(value equal "sum(f['rule'] in ('slowed_gpu', 'slower_clocks') for f in d[0]['findings'])")"
+short='(lambda ratio: ratio and round(float(ratio), 3))'
+for name in slow busy clock; do
+    rule=slowed_gpu ratio=None
+    [ $name = busy ] && ratio=1.0
+    [ $name = clock ] && rule=slower_clocks ratio=0.8
+    documents advise $name
+    found="next(f for f in d[0]['findings']
+        if f['rule'] in ('slowed_gpu', 'slower_clocks'))"
+    same "$name: advise names the rule, the rank, and how much slower it is" \
+        "$rule 1 1.25 $ratio" "$(value $name "' '.join(map(str, (
+            $found['rule'], int($found['numbers']['rank']),
+            round($found['numbers']['kernel_ratio'], 2),
+            $short($found['numbers'].get('clock_ratio')))))")"
+    foreseen=$(value $name "d[0]['step_mean_ns'] - $found['gain_ns']")
+    check "$name: as fast as the others it takes what it takes: $foreseen of $taken ns" \
+        within 2 "$foreseen" "$taken"
+    documents report $name
+    same "$name: report names the rank and its cause" "1 kernel spin 1.25 $ratio" \
+        "$(value $name "' '.join(map(str, (d['job']['late_rank'], d['job']['cause'],
+            d['job']['activity'], round(d['job']['kernel_ratio'], 2),
+            $short(d['job']['clock_ratio']))))")"
+    deps $name --one-clock
+    same "$name: the path is on this rank" 1 \
+        "$(value $name "max(d['by_rank'], key=lambda r: r['critical_ns'])['rank']")"
+done
+play stage 3 -- iterations=6 pipeline=1 microbatches=8 kernel=300 slow=1:200
+documents advise stage
+same "a stage on a slower GPU has no more work than others" "slowed_gpu" \
+    "$(value stage "' '.join(f['rule'] for f in d[0]['findings']
+                             if f['rule'] in ('uneven_stages', 'slowed_gpu'))")"
+documents advise uneven
+same "and one with more work is on no slower GPU" "uneven_stages" \
+    "$(value uneven "' '.join(f['rule'] for f in d[0]['findings']
+                              if f['rule'] in ('uneven_stages', 'slowed_gpu'))")"
+deps uneven --one-clock
+same "the path is on the stage with more work" 1 \
+    "$(value uneven "max(d['by_rank'], key=lambda r: r['critical_ns'])['rank']")"
+
+# A late host in a pipeline.
+play lazy 3 -- iterations=6 pipeline=1 microbatches=8 $(seq -f 'late=1:%g:3:host:3000' 0 5)
+documents report lazy
+same "a pipeline: its host makes a rank late" "1 host microbatch" \
+    "$(value lazy "' '.join(map(str, (d['job']['late_rank'], d['job']['cause'],
+                                      d['job']['activity'])))")"
+deps lazy --one-clock
+same "and the path is on that rank" 1 \
+    "$(value lazy "max(d['by_rank'], key=lambda r: r['critical_ns'])['rank']")"
+
 # NCCL that waits for peers is no work: the GPU is idle for a cause of its own.
 documents iters lateon
 same "iters: a rank waits for peers as the job has it" 0 "$(value lateon \

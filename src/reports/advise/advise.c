@@ -191,6 +191,15 @@ static const struct {
                           "Look at what this rank does before it: `miniprof ranks` names causes, "
                           "`miniprof deps --iteration` has the path; then even out the work, or "
                           "move it out of the step."},
+    [ADVISE_SLOWED_GPU] = {"slowed_gpu", "The GPU of a rank is slower than the others", NULL, 0,
+                           ADVISE_ESTIMATE, 0.5,
+                           "Look at `nvidia-smi` on its host for other processes on this GPU, and "
+                           "at its errors and links; give the rank a GPU that nobody else uses."},
+    [ADVISE_SLOWER_CLOCKS] =
+        {"slower_clocks", "The GPU of a rank has lower clocks", NULL, 0, ADVISE_ESTIMATE, 0.7,
+         "Look at `nvidia-smi -q -d CLOCK,POWER,TEMPERATURE` on its host: cool "
+         "it, raise its limit of power, or lock the clocks of all GPUs alike "
+         "(nvidia-smi -lgc)."},
     [ADVISE_UNEVEN_STAGES] = {"uneven_stages", "Stages of a pipeline have unequal work", NULL, 0,
                               ADVISE_ESTIMATE, 0.7,
                               "Move layers from the stages that compute longest to the others, "

@@ -61,7 +61,9 @@ enum advise_rule_id {
     ADVISE_POOL_RELEASE,
     ADVISE_CODE_LOADING,
     ADVISE_BLOCKED_CALLS,
-    ADVISE_LATE_RANK, /* of a job (reports/job), one for each late rank; the next three likewise */
+    ADVISE_LATE_RANK, /* of a job (reports/job), one for each late rank; the next five likewise */
+    ADVISE_SLOWED_GPU,
+    ADVISE_SLOWER_CLOCKS,
     ADVISE_UNEVEN_STAGES,
     ADVISE_BUBBLES,
     ADVISE_TRANSFERS,

@@ -160,7 +160,7 @@ struct deps_activity {
     };
     uint32_t front; /* a reference to all of them, if asked for (fronts.h) */
     union {
-        uint32_t shape;  /* kernel: its row of `shape` */
+        uint32_t shape;  /* kernel: its row of `shape`; in a job a number of its grid and blocks */
         uint32_t copy;   /* copy: in deps->copies */
         uint32_t wait;   /* wait: in deps->waits */
         uint32_t runner; /* host function: lane of the thread that ran it */

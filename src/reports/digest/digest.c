@@ -420,6 +420,8 @@ static const struct command *of_finding(const struct digest *digest)
     case ADVISE_CODE_LOADING:
     case ADVISE_BLOCKED_CALLS:
     case ADVISE_LATE_RANK: /* these are of jobs */
+    case ADVISE_SLOWED_GPU:
+    case ADVISE_SLOWER_CLOCKS:
     case ADVISE_UNEVEN_STAGES:
     case ADVISE_BUBBLES:
     case ADVISE_TRANSFERS:

@@ -2,6 +2,7 @@
  * the first iteration to the end of the last one, an iteration.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,9 +32,10 @@ struct work {
     const struct deps_windows *iterations;
     struct deps_windows all; /* one window over all of them */
     struct deps_window window;
-    uint64_t length;           /* ns, of that */
-    uint64_t *late;            /* by process, then iteration; owned */
-    struct late_rank *ranks;   /* the latest first; owned */
+    uint64_t length;         /* ns, of that */
+    uint64_t *late;          /* by process, then iteration; owned */
+    struct late_rank *ranks; /* the latest first; owned */
+    struct job_paces paces;
     struct job_answer *answer; /* NULL */
     struct advice *advice;
 };
@@ -209,7 +211,113 @@ static enum mp_status judge_rank(struct work *work, const struct late_rank *rank
     return status;
 }
 
+/* ---- Slow GPUs ---- */
+
+static struct job_pace pace_of(const struct work *work, size_t process)
+{
+    return work->paces.items ? work->paces.items[process] : (struct job_pace){.ratio = 0};
+}
+
+/* How much shorter an iteration gets if the kernels of a process take what they take on the others.
+ */
+static enum mp_status gain_of_pace(const struct work *work, uint32_t process, uint64_t *gain)
+{
+    const struct deps *deps = &work->job->deps;
+    struct deps_replayer replayer;
+    struct deps_less less;
+    struct deps_window window;
+    const uint32_t *excess = work->paces.excess;
+    enum mp_status status = deps_less_new(deps->count, &less);
+
+    for (uint32_t i = deps->host_count; i < deps->count && !status && excess; i++) {
+        if (deps->lanes[deps->activities[i].lane].process == process)
+            less.own[i] = excess[i];
+    }
+    if (!status) {
+        status = deps_replayer_init(&replayer, deps);
+        replayer.less = &less;
+        if (!status)
+            status = deps_replayer_run(&replayer, NULL);
+        if (!status) {
+            deps_replayer_windows(&replayer, &work->all, &window);
+            uint64_t length = window.end - window.begin;
+            *gain = length < work->length ? by_iteration(work, work->length - length) : 0;
+        }
+        deps_replayer_free(&replayer);
+    }
+    deps_less_free(&less);
+    return status;
+}
+
+static void describe_pace(const struct work *work, uint32_t process, const struct job_pace *pace,
+                          struct advise_finding *finding)
+{
+    char excess[MP_FORMATTED_BYTES], clock[64];
+
+    if (isnan(pace->clock))
+        snprintf(clock, sizeof clock, "its clock was not sampled (MINIPROF_SAMPLE)");
+    else
+        snprintf(clock, sizeof clock, "its clock is %.2f times theirs", pace->clock);
+    advise_evidence(finding,
+                    "kernels of rank %" PRIu32 " take %.2f times as long as those of the same name "
+                    "and shape on the other ranks, %s an iteration; %s",
+                    work->job->deps.ranks[process], pace->ratio,
+                    mp_format_time(excess, sizeof excess, by_iteration(work, pace->excess)), clock);
+    advise_number(finding, "rank", work->job->deps.ranks[process]);
+    advise_number(finding, "kernel_ratio", pace->ratio);
+    if (!isnan(pace->clock))
+        advise_number(finding, "clock_ratio", pace->clock);
+    advise_number(finding, "excess_ns", (double)by_iteration(work, pace->excess));
+}
+
+/* Lower clocks that explain most of it. */
+static bool is_by_clock(const struct job_pace *pace)
+{
+    return pace->clock > 0 && 1 / pace->clock - 1 >= (pace->ratio - 1) / 2;
+}
+
+static enum mp_status judge_pace(struct work *work, uint32_t process)
+{
+    const struct job_pace pace = pace_of(work, process);
+    struct advise_finding finding;
+
+    if (pace.ratio < JOB_SLOWER)
+        return MP_OK;
+    finding = advise_finding_of(is_by_clock(&pace) ? ADVISE_SLOWER_CLOCKS : ADVISE_SLOWED_GPU);
+    MP_TRY(gain_of_pace(work, process, &finding.gain));
+    finding.method = ADVISE_BY_REPLAY;
+    finding.assumes = "its kernels take what they take on the other ranks, by their medians";
+    describe_pace(work, process, &pace, &finding);
+    advise_add(work->advice, &finding);
+    return MP_OK;
+}
+
+static enum mp_status judge_paces(struct work *work)
+{
+    struct job_answer *answer = work->answer;
+
+    MP_TRY(job_find_paces(work->job, &work->window, &work->paces));
+    for (uint32_t i = 0; i < work->job->deps.process_count; i++)
+        MP_TRY(judge_pace(work, i));
+    if (answer && answer->late < work->job->deps.process_count) {
+        answer->pace = pace_of(work, answer->late).ratio;
+        answer->clock = pace_of(work, answer->late).clock;
+    }
+    return MP_OK;
+}
+
 /* ---- Stages ---- */
+
+/* What a rank computes, less what a slow GPU adds: its share of the work. */
+static uint64_t work_of(const struct work *work, const struct job_usage *usage, size_t process)
+{
+    const struct job_pace pace = pace_of(work, process);
+    uint64_t computing = usage->ranks[process].computing;
+
+    if (pace.ratio < JOB_SLOWER)
+        return computing;
+    return computing > pace.excess ? computing - pace.excess : 0;
+}
 
 /* All ranks compute equally long: the same work in all, divided anew. */
 static enum mp_status even_out(const struct job_usage *usage, uint64_t mean,
@@ -264,16 +372,19 @@ static enum mp_status gain_of_balance(struct work *work, const struct job_usage 
 static enum mp_status judge_stages(struct work *work, const struct job_usage *usage)
 {
     struct advise_finding finding = advise_finding_of(ADVISE_UNEVEN_STAGES);
-    const struct job_rank *longest = usage->ranks;
-    uint64_t sum = 0, bubbles = 0;
+    uint64_t sum = 0, work_sum = 0, bubbles = 0;
+    size_t longest = 0;
 
     for (size_t i = 0; i < usage->count; i++) {
         sum += usage->ranks[i].computing;
+        work_sum += work_of(work, usage, i);
         bubbles += usage->ranks[i].bubbles;
-        longest = usage->ranks[i].computing > longest->computing ? &usage->ranks[i] : longest;
+        longest = work_of(work, usage, i) > work_of(work, usage, longest) ? i : longest;
     }
     uint64_t mean = usage->count ? sum / usage->count : 0;
-    bool uneven = bubbles && (double)longest->computing >= UNEVEN * (double)mean;
+    bool uneven =
+        usage->count && bubbles &&
+        (double)work_of(work, usage, longest) * (double)usage->count >= UNEVEN * (double)work_sum;
     if (!mean || !(uneven || work->answer))
         return MP_OK;
     MP_TRY(gain_of_balance(work, usage, mean, &finding.gain));
@@ -283,7 +394,7 @@ static enum mp_status judge_stages(struct work *work, const struct job_usage *us
         return MP_OK;
     finding.method = ADVISE_BY_REPLAY;
     finding.assumes = "the same kernels, divided so that all ranks compute equally long";
-    describe_stages(work, usage, longest, mean, &finding);
+    describe_stages(work, usage, &usage->ranks[longest], mean, &finding);
     advise_add(work->advice, &finding);
     return MP_OK;
 }
@@ -441,7 +552,10 @@ enum mp_status job_advise(struct job *job, const struct deps_windows *iterations
             status = judge_rank(&work, &work.ranks[i]);
     }
     if (status == MP_OK)
+        status = judge_paces(&work);
+    if (status == MP_OK)
         status = judge_usage(&work);
+    job_paces_free(&work.paces);
     free(work.late);
     free(work.ranks);
     return status;

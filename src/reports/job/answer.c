@@ -3,6 +3,7 @@
  */
 #include "reports/job/answer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +229,7 @@ enum mp_status job_answer_find(struct job *job, const struct deps_windows *itera
                                   .late = RANKS_NONE,
                                   .rank = job->deps.process_count ? job->deps.ranks[0] : 0,
                                   .ranks = job->deps.process_count,
+                                  .clock = (double)NAN,
                                   .balanced = JOB_UNKNOWN,
                                   .in_time = JOB_UNKNOWN};
     *advice = (struct advice){.count = 0};
@@ -248,10 +250,34 @@ void job_answer_free(struct job_answer *answer)
 
 /* ---- From matched traces ---- */
 
+/* The clocks of all ranks, as far as they were sampled. */
+static enum mp_status find_clocks(struct matched *matched, struct job *job)
+{
+    job->clocks = (double *)calloc((size_t)job->deps.process_count + 1, sizeof *job->clocks);
+    if (!job->clocks)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = 0; i < job->deps.process_count; i++) {
+        struct mp_trace *trace = matched_open_process(matched, job, i);
+        struct mp_error error;
+        enum mp_status status = MP_OK;
+
+        job->clocks[i] = (double)NAN; /* also of a trace that cannot be read */
+        if (trace)
+            status = job_read_clock(trace, &job->clocks[i], &error);
+        mp_trace_close(trace);
+        if (status == MP_ERR_MEMORY)
+            return status;
+    }
+    return MP_OK;
+}
+
 enum mp_status job_study_answer(struct matched *matched, struct job_study *study)
 {
     struct lateness lateness = {.ranks = NULL};
-    enum mp_status status = matched_follow(matched, &lateness);
+    enum mp_status status = find_clocks(matched, &study->job);
+
+    if (status == MP_OK)
+        status = matched_follow(matched, &lateness);
 
     if (status == MP_OK)
         status = job_answer_find(&study->job, &study->iterations, &lateness, &study->answer,

@@ -35,7 +35,10 @@ struct job_answer {
     uint64_t behind;           /* ns of a step, likewise */
     double share;              /* percent of the same of all ranks */
     enum lateness_cause cause; /* that takes most of it */
-    char *activity;            /* whose time it is, as `ranks` has it; owned; NULL */
+    double pace;    /* as struct job_pace has them: how much longer its kernels take than on the
+                       others,    0: not known, */
+    double clock;   /* and its clock, of that of the others; not a number: not known */
+    char *activity; /* whose time it is, as `ranks` has it; owned; NULL */
 
     uint64_t waiting; /* ns of a step: kernels of NCCL wait for peers; mean of the other ranks */
     uint64_t longest; /* the same of the rank that waits longest */

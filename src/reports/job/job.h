@@ -20,6 +20,7 @@
  *     advice.c   findings: late ranks, bubbles, transfers
  *     answer.c   what reports begin with: who is late and why, and what balance would gain
  *     usage.c    what each rank's GPU did: computing, transferring, waiting for peers
+ *     pace.c     how fast each rank's GPU is: the same kernels on all ranks
  *     print.c    the head, a row for each rank; the same for each iteration
  */
 #ifndef MP_REPORTS_JOB_JOB_H
@@ -46,6 +47,8 @@ struct job {
     struct job_part *parts; /* until job_link, by process of the graph */
     size_t part_count, part_capacity;
     struct deps_windows ranges; /* the capture ranges of all parts; `thread` is the part */
+    double *clocks; /* by process of the graph: mean clock of its SMs, Hz; not a number: unknown.
+                       NULL: nobody asked; owned */
 };
 
 /* Sets up. `ranks` is finished, and both outlive the job. MP_ERR_MEMORY; job_free in any case. */
@@ -155,6 +158,32 @@ enum mp_status job_use(const struct deps *deps, const struct deps_windows *windo
                        struct job_usage *usage);
 
 void job_usage_free(struct job_usage *usage);
+
+/* ---- How fast each rank is ---- */
+
+#define JOB_SLOWER 1.05 /* times as long as on the other ranks: noise is less */
+
+struct job_pace {
+    double ratio; /* of the time of kernels that other ranks run too, with that name and shape, to
+                     what these take; 0: not known, or it is that of a few kernels only */
+    double clock; /* of its SMs' clock to that of the others; not a number: not known */
+    uint64_t excess; /* ns that such kernels take longer than on the others */
+};
+
+struct job_paces {
+    struct job_pace *items; /* by process of the graph; owned */
+    uint32_t *excess;       /* by activity of the graph: ns of that; owned */
+};
+
+/* The mean clock of the SMs over all samples of a trace, Hz. Not a number: it was not sampled.
+ * MP_ERR_IO, MP_ERR_MEMORY. */
+enum mp_status job_read_clock(struct mp_trace *trace, double *mean, struct mp_error *error);
+
+/* Compares the kernels in a window. MP_ERR_MEMORY; job_paces_free in any case. */
+enum mp_status job_find_paces(const struct job *job, const struct deps_window *window,
+                              struct job_paces *paces);
+
+void job_paces_free(struct job_paces *paces);
 
 /* ---- Between the files: the graphs of the ranks before they are one ---- */
 

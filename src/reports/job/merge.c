@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/data/algorithms.h"
+#include "base/data/hash.h"
 #include "reports/deps/lookup.h"
 #include "reports/job/job.h"
 
@@ -160,11 +161,22 @@ static uint32_t move_awaited(const struct job_part *part, uint32_t reference)
                                              : part->ended[reference - part->deps.host_count];
 }
 
+/* A number of a launch's grid and blocks, the same on all ranks; shapes are a trace's. */
+static uint32_t size_of(const struct job_part *part, uint32_t shape)
+{
+    const struct launch_shape *launch = shapes_find(&part->deps.profile->shapes, shape);
+    uint64_t number = 0;
+
+    for (int i = 0; i < 3 && launch; i++)
+        number = mp_mix64(number ^ launch->grid[i]) ^ mp_mix64(launch->block[i]);
+    return (uint32_t)number;
+}
+
 /* The numbers that only one kind has. */
 static void move_own(const struct job_part *part, struct deps_activity *activity)
 {
     if (activity->kind == DEPS_KERNEL)
-        activity->shape = DEPS_NONE; /* shapes are a trace's own */
+        activity->shape = size_of(part, activity->shape);
     else if (activity->kind == DEPS_COPY)
         activity->copy += part->at.copies;
     else if (activity->kind == DEPS_WAIT)
@@ -438,6 +450,7 @@ void job_free(struct job *job)
     free(job->arrived);
     free(job->until);
     free(job->sides);
+    free(job->clocks);
     *job = (struct job){0};
 }
 

@@ -4,6 +4,7 @@
 #include "reports/job/print.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/text/foreign.h"
@@ -46,6 +47,21 @@ static void say_late(const struct job_answer *answer, struct job_line *line)
              answer->activity ? answer->activity : "");
 }
 
+/* A GPU that is slower than the others. */
+static bool say_pace(const struct job_answer *answer, struct job_line *line)
+{
+    char clock[48] = "";
+
+    if (answer->pace < JOB_SLOWER)
+        return false;
+    if (!isnan(answer->clock))
+        snprintf(clock, sizeof clock, ", at %.2f times their clock", answer->clock);
+    snprintf(TEXT(line),
+             "Its GPU is slower: kernels take %.2f times as long as the same ones of the others%s.",
+             answer->pace, clock);
+    return true;
+}
+
 static void say_waiting(const struct job_answer *answer, struct job_line *line)
 {
     char mean[MP_FORMATTED_BYTES], longest[MP_FORMATTED_BYTES];
@@ -86,7 +102,7 @@ static bool say_gains(const struct job_answer *answer, struct job_line *line)
         return false;
     if (answer->in_time != JOB_UNKNOWN)
         snprintf(late, sizeof late, "%srank %" PRIu32 " %s: %s", both ? "; " : "",
-                 answer->late_rank, answer->by_work ? "with the others' work" : "in time",
+                 answer->late_rank, answer->by_work ? "computing like the others" : "in time",
                  gain_of(answer, answer->in_time, in_time, sizeof in_time));
     snprintf(TEXT(line), "Balance gains, of %s: %s%s%s.",
              mp_format_time(basis, sizeof basis, answer->basis),
@@ -106,6 +122,7 @@ size_t job_answer_lines(const struct job_answer *answer, struct job_line lines[J
         return 0;
     say_step(answer, &lines[count++]);
     say_late(answer, &lines[count++]);
+    count += say_pace(answer, &lines[count]);
     say_waiting(answer, &lines[count++]);
     return count + say_gains(answer, &lines[count]);
 }
@@ -151,8 +168,11 @@ void json_job_answer(struct json_writer *json, const struct job_answer *answer)
                FACT_IF("instances", late, answer->of), FACT_IF("behind_ns", late, answer->behind),
                FACT_IF("behind_percent", late, answer->share),
                FACT("cause", late ? lateness_cause_key(answer->cause) : NULL),
-               FACT("activity", (const char *)answer->activity), FACT("peer_ns", answer->waiting),
-               FACT("peer_max_rank", answer->longest_rank), FACT("peer_max_ns", answer->longest),
+               FACT("activity", (const char *)answer->activity),
+               FACT_IF("kernel_ratio", answer->pace > 0, answer->pace),
+               FACT_IF("clock_ratio", !isnan(answer->clock), answer->clock),
+               FACT("peer_ns", answer->waiting), FACT("peer_max_rank", answer->longest_rank),
+               FACT("peer_max_ns", answer->longest),
                FACT_IF("balanced_gain_ns", answer->balanced != JOB_UNKNOWN, answer->balanced),
                FACT_IF("in_time_gain_ns", answer->in_time != JOB_UNKNOWN, answer->in_time),
                FLAG("in_time_by_work", answer->by_work));

@@ -8,7 +8,7 @@
 
 /* ---- What reports begin with ---- */
 
-#define JOB_ANSWERS      4
+#define JOB_ANSWERS      5
 #define JOB_ANSWER_BYTES 1024
 
 struct job_line {

@@ -5,7 +5,8 @@
  *
  *     iterations=10 layers=4    an iteration: in each layer a kernel, then an all-reduce
  *     kernel=50                 the kernel's microseconds
- *     heavy=RANK:US             those of one rank
+ *     heavy=RANK:US             those of one rank, which has more work: its grid grows likewise
+ *     slow=RANK:PERCENT         the GPU of one rank is slower: the same kernels take so much longer
  *     count=262144              floats of an all-reduce, or of a transfer
  *     group=N                   N all-reduces in one group in place of one
  *     split=N                   layers' all-reduces among N neighbours; one of all behind them
@@ -77,8 +78,21 @@ static void set_heavy(struct job *job, const char *text)
 
     if (sscanf(text, "%d:%ld", &rank, &us) != 2) /* NOLINT(cert-err34-c) */
         fail("ranks: heavy=%s is not RANK:US", text);
-    if (rank == job->rank)
+    if (rank == job->rank) {
+        job->blocks = job->blocks * us / job->kernel_us;
         job->kernel_us = us;
+    }
+}
+
+static void set_slow(struct job *job, const char *text)
+{
+    int rank;
+    long percent;
+
+    if (sscanf(text, "%d:%ld", &rank, &percent) != 2) /* NOLINT(cert-err34-c) */
+        fail("ranks: slow=%s is not RANK:PERCENT", text);
+    if (rank == job->rank)
+        job->slower = percent;
 }
 
 static void set_death(struct job *job, const char *text)
@@ -122,6 +136,8 @@ static void set(struct job *job, char *argument)
         plant_parse(job, value);
     else if (strcmp(argument, "heavy") == 0)
         set_heavy(job, value);
+    else if (strcmp(argument, "slow") == 0)
+        set_slow(job, value);
     else if (strcmp(argument, "window") == 0)
         set_window(job, value);
     else if (strcmp(argument, "die") == 0)
@@ -233,6 +249,7 @@ int main(int argc, char **argv)
     struct job job = {.iterations = 10,
                       .layers = 4,
                       .kernel_us = 50,
+                      .blocks = 64,
                       .count = 262144,
                       .microbatches = 4,
                       .first = -1,

@@ -10,10 +10,11 @@
 
 void job_spin(struct job *job, long us)
 {
-    unsigned time = (unsigned)us;
+    unsigned time = (unsigned)(us + us * job->slower / 100);
     void *params[] = {&time};
 
-    CU_CHECK(cuLaunchKernel(job->spin, 64, 1, 1, 128, 1, 1, 0, job->stream, params, NULL));
+    CU_CHECK(cuLaunchKernel(job->spin, (unsigned)job->blocks, 1, 1, 128, 1, 1, 0, job->stream,
+                            params, NULL));
 }
 
 static void *buffer_of(const struct job *job)

@@ -16,6 +16,8 @@ struct plant {
 struct job {
     int rank, nranks; /* of the world: RANK and WORLD_SIZE */
     long iterations, layers, kernel_us, count, group, split, microbatches;
+    long blocks; /* of a kernel's grid */
+    long slower; /* percent that the GPU takes longer */
     bool graph, pipeline, both;
     struct plant plants[MAX_PLANTS];
     int plant_count;

@@ -2,6 +2,7 @@
  * code of the test alone; and what-if says what the same jobs take when they are played again. The
  * short part has the first 200 jobs.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -375,6 +376,97 @@ static void the_advice_counts_the_iterations_that_a_rank_is_late_to(void **state
     assert_true(findings > 20);
 }
 
+/* ---- How fast each rank is ---- */
+
+static const char *name_at(uint32_t activity)
+{
+    return strchr(deps_name(&scene.job.deps, &scene.job.deps.activities[activity]), ':') + 1;
+}
+
+static bool is_of(uint32_t activity, const char *name, uint32_t process)
+{
+    const struct deps *deps = &scene.job.deps;
+    const struct deps_activity *work = &deps->activities[activity];
+
+    return work->kind == DEPS_KERNEL && !(work->flags & DEPS_ARRIVES) &&
+           deps->lanes[work->lane].process == process && !strcmp(name_at(activity), name);
+}
+
+/* The lower median of values: that which at most half of the others are below. */
+static uint64_t median(const uint64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t below = 0, same = 0;
+
+        for (size_t k = 0; k < count; k++) {
+            below += values[k] < values[i];
+            same += values[k] == values[i];
+        }
+        if (below <= (count - 1) / 2 && (count - 1) / 2 < below + same)
+            return values[i];
+    }
+    return 0;
+}
+
+/* The median time of a name on a rank; UINT64_MAX: it does not run there. */
+static uint64_t usual(const char *name, uint32_t process)
+{
+    const struct deps *deps = &scene.job.deps;
+    uint64_t values[PLAY_OPS];
+    size_t count = 0;
+
+    for (uint32_t i = deps->host_count; i < deps->count; i++)
+        if (is_of(i, name, process))
+            values[count++] = deps->activities[i].end - deps->activities[i].begin;
+    return count ? median(values, count) : UINT64_MAX;
+}
+
+/* What a kernel of the rank should take; UINT64_MAX: no other rank runs it. */
+static uint64_t fair(const char *name, uint32_t process)
+{
+    uint64_t values[PLAY_RANKS];
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < play.ranks; i++)
+        if (i != process && usual(name, i) != UINT64_MAX)
+            values[count++] = usual(name, i);
+    return count ? median(values, count) : UINT64_MAX;
+}
+
+static void excess_is_what_kernels_take_beyond_the_others_median(void **state)
+{
+    unsigned found = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 25; seed++) {
+        const struct deps *deps = &scene.job.deps;
+        struct job_paces paces;
+        uint64_t sums[PLAY_RANKS] = {0};
+
+        load(seed, PLAY_IN_STEP);
+        assert_int_equal(job_find_paces(&scene.job, &scene.windows.items[0], &paces), MP_OK);
+        for (uint32_t i = deps->host_count; i < deps->count; i++) {
+            const struct deps_activity *work = &deps->activities[i];
+            uint32_t process = deps->lanes[work->lane].process;
+            uint64_t own = work->end - work->begin, excess = 0;
+
+            if (is_of(i, name_at(i), process) && fair(name_at(i), process) < own)
+                excess = own - fair(name_at(i), process);
+            assert_int_equal(paces.excess[i], excess);
+            sums[process] += excess;
+            found += excess > 0;
+        }
+        for (uint32_t i = 0; i < play.ranks; i++) {
+            assert_int_equal(paces.items[i].excess, sums[i]);
+            assert_true(isnan(paces.items[i].clock));
+            assert_true(paces.items[i].ratio < JOB_SLOWER); /* they are random, not slower */
+        }
+        job_paces_free(&paces);
+        job_scene_free(&scene);
+    }
+    assert_true(found > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +477,7 @@ int main(void)
         cmocka_unit_test(with_late_0_the_job_takes_what_it_takes_without_what_made_ranks_late),
         cmocka_unit_test(with_half_the_lateness_the_job_takes_what_it_takes_with_half_of_it),
         cmocka_unit_test(the_advice_counts_the_iterations_that_a_rank_is_late_to),
+        cmocka_unit_test(excess_is_what_kernels_take_beyond_the_others_median),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
