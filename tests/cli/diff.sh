@@ -37,7 +37,7 @@ json 'd["iterations"]["failed"] is True and d["iterations"]["allowed_percent"] =
 json 'd["iterations"]["low_ns"] > 0 and d["iterations"]["change"] == "slower"'
 json '[*d] == ["a", "b", "differs", "iterations", "confidence_of_rows", "quantities", "kernels",
                "positions", "layers"]'
-json 'len(d["quantities"]) == 23 and d["quantities"][0]["quantity"] == "latency_ns"'
+json 'len(d["quantities"]) == 24 and d["quantities"][0]["quantity"] == "latency_ns"'
 
 for threshold in 3%% -3 x '' % 3x 0x3 nan inf 1e3 ' 3' '3 %'; do
     run diff --fail-above "$threshold" eager.mpt graph.mpt
