@@ -31,7 +31,6 @@ EXCEPTIONS = {
     ("iters --table outliers", "*_percent"): "no trace has samples of clocks",
     ("iters --each", "idle_unknown_ns"): "nothing is idle for no reason",
     ("overlap", "with_*"): "no trace has other copies, sets or communication beside others",
-    ("memory*", "unknown_frees"): "every free's allocation is recorded",
     ("memory --table pools", "*"): "two pools, which are empty at the end",
     ("top", "dropped"): "whole traces",
     ("info FOLDER", "dropped"): "whole traces",

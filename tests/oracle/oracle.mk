@@ -8,7 +8,7 @@ ALL_TARGETS += $(ORACLE_PROGRAM)
 
 $(OBJ)/tests/oracle/%.o: EXTRA_CPPFLAGS += -Isamples $(CUDA_CPPFLAGS)
 
-ORACLE_PARTS := run_programs lines nodes functions values waits preload
+ORACLE_PARTS := run_programs lines nodes functions values green waits preload
 
 $(ORACLE_PROGRAM): $(ORACLE_PARTS:%=$(OBJ)/tests/oracle/%.o) $(SAMPLES_OBJ)/common.o \
 		$(SIMGPU_OUT)/libcuda.so.1

@@ -23,8 +23,10 @@
 #include <unistd.h>
 
 #include "functions.h"
+#include "green.h"
 #include "lines.h"
 #include "nodes.h"
+#include "software.h"
 #include "values.h"
 #include "waits.h"
 
@@ -42,19 +44,6 @@ enum {
     BLOCKS = 4,
     BUFFER_BYTES = 1 << 19
 };
-
-/* simgpu's (hooks.h): the clock of the calling thread, and a wait that costs nothing else. */
-uint64_t simgpu_clock_ns(void);
-void simgpu_wait_until_ns(uint64_t when);
-void simgpu_hold(CUstream stream);
-
-static const char oracle_ptx[] =
-    ".version 6.0\n"
-    ".target sm_50\n"
-    ".address_size 64\n"
-    ".visible .entry spin(.param .u32 p_us)\n{\n    ret;\n}\n"
-    ".visible .entry other_layer(.param .u64 p_in, .param .u64 p_out, .param .u32 p_n,"
-    " .param .u32 p_salt, .param .u32 p_us)\n{\n    ret;\n}\n";
 
 static struct side {
     CUcontext context;
@@ -632,26 +621,6 @@ static void run_line(void)
     }
 }
 
-#if CUDA_VERSION >= 12050
-static CUresult create_green(CUstream *stream, CUdevice device)
-{
-    CUdevResource all;
-    CUdevResourceDesc desc;
-    CUgreenCtx context;
-
-    DO(cuDeviceGetDevResource(device, &all, CU_DEV_RESOURCE_TYPE_SM));
-    DO(cuDevResourceGenerateDesc(&desc, &all, 1));
-    DO(cuGreenCtxCreate(&context, desc, device, CU_GREEN_CTX_DEFAULT_STREAM));
-    return cuGreenCtxStreamCreate(stream, context, CU_STREAM_NON_BLOCKING, 0);
-}
-#else
-static CUresult create_green(CUstream *stream, CUdevice device)
-{
-    (void)device;
-    return cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
-}
-#endif
-
 static void set_up(int ordinal)
 {
     struct side *side = &sides[ordinal];
@@ -665,8 +634,10 @@ static void set_up(int ordinal)
     DO(cuModuleGetFunction(&side->other, side->module, "other_layer"));
     DO(cuMemAlloc(&side->buffer, (size_t)2 * BUFFER_BYTES));
     for (int i = 2; i < FIRST_MADE; i++)
-        DO(i == GREEN ? create_green(&side->streams[i], device)
-                      : cuStreamCreate(&side->streams[i], i < 4 ? 0 : CU_STREAM_NON_BLOCKING));
+        if (i == GREEN)
+            green_stream(&side->streams[i], device, &calls);
+        else
+            DO(cuStreamCreate(&side->streams[i], i < 4 ? 0 : CU_STREAM_NON_BLOCKING));
     for (int i = 0; i < EVENTS; i++)
         DO(cuEventCreate(&side->events[i], CU_EVENT_DISABLE_TIMING));
 }

@@ -42,7 +42,7 @@ struct deps_value {
     uint32_t lane;     /* the stream; DEPS_NONE: not known, or it is a node of a graph */
     uint64_t moment;   /* ns: it happens then, or later */
     uint64_t next;     /* ns: begin of the launch after a wait; UINT64_MAX: there is none */
-    uint64_t over;     /* ns: when a wait is over, as far as that launch tells; 0: it does not */
+    uint64_t over;     /* ns: when a wait is over, if that launch tells it; else 0 */
     uint32_t stands;   /* reference to what is ahead of it in its stream */
     uint32_t write;    /* which one let a wait through; DEPS_NONE: none that is known */
     uint32_t ahead;    /* the wait ahead of a wait in its stream, with no launch between them */

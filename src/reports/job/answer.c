@@ -250,7 +250,7 @@ void job_answer_free(struct job_answer *answer)
 
 /* ---- From matched traces ---- */
 
-/* The clocks of all ranks, as far as they were sampled. */
+/* The clocks of all ranks that sampled them. */
 static enum mp_status find_clocks(struct matched *matched, struct job *job)
 {
     job->clocks = (double *)calloc((size_t)job->deps.process_count + 1, sizeof *job->clocks);
