@@ -14,6 +14,7 @@
 #include "base/poison.h"
 
 #define JSON_LINES 2
+#define IN_TURN    60.0 /* percent of all lateness: with less, the rank is one of several */
 #define NOTICEABLE 1000 /* a gain is nothing below one thousandth of a step */
 
 /* ---- What reports begin with ---- */
@@ -39,8 +40,9 @@ static void say_late(const struct job_answer *answer, struct job_line *line)
         return;
     }
     snprintf(TEXT(line),
-             "Late is rank %" PRIu32 ": last in %s of its %s operations of NCCL, by %s of a step, "
+             "%s rank %" PRIu32 ": last in %s of its %s operations of NCCL, by %s of a step, "
              "%.0f %% of all lateness. Cause: %s%s%.600s.",
+             answer->share < IN_TURN ? "Ranks are late in turn, above all" : "Late is",
              answer->late_rank, mp_count(answer->last).text, mp_count(answer->of).text,
              mp_format_time(behind, sizeof behind, answer->behind), answer->share,
              cause ? cause : "unknown", answer->activity ? ", " : "",
