@@ -331,7 +331,7 @@ static uint32_t group_of(const struct deps *deps, uint32_t thread)
     return thread;
 }
 
-/* A thread without a name is a group of its own. */
+/* A thread without a name is alone in its group. */
 void deps_group_threads(struct deps *deps)
 {
     for (uint32_t i = 0; i < deps->thread_count; i++)

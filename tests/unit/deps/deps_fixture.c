@@ -259,8 +259,9 @@ uint32_t find_call(uint64_t correlation)
 static const char *bound_of(uint32_t index)
 {
     static const char *const reasons[DEPS_REASONS] = {
-        "unknown",        "program order",   "launch",     "stream order", "event",
-        "default stream", "synchronisation", "graph edge", "in effect",    "woken"};
+        "unknown",         "program order", "launch",    "stream order", "event", "default stream",
+        "synchronisation", "graph edge",    "in effect", "woken",        "peer",  "by time",
+    };
     uint32_t to = deps_bound_to(&scene.deps, index);
     const struct deps_activity *on = &scene.deps.activities[to];
     char *answer = new_answer();

@@ -276,8 +276,7 @@ static void conditions_are_those_of_the_driver(void **state)
                          17, 4);
         put_launch(B, "fast", 20, 102, 150, 5);
         scene_load();
-        assert_string_equal(bound("fast"),
-                            conditions[i].ends ? "event slow" : "launch cudaLaunchKernel#5");
+        assert_string_equal(bound("fast"), conditions[i].ends ? "event slow" : "by time slow");
         assert_int_equal(scene.deps.counts.unknown_values, !conditions[i].ends);
         scene_end(SOUND);
     }
