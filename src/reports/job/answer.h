@@ -36,7 +36,7 @@ struct job_answer {
     double share;              /* percent of the same of all ranks */
     enum lateness_cause cause; /* that takes most of it */
     double pace;    /* as struct job_pace has them: how much longer its kernels take than on the
-                       others,    0: not known, */
+                       others, 0: not known, */
     double clock;   /* and its clock, of that of the others; not a number: not known */
     char *activity; /* whose time it is, as `ranks` has it; owned; NULL */
 

@@ -20,7 +20,8 @@ static void write_known_things(struct mp_writer *writer)
                                              UINT64_C(0xfedcba9876543210), 101, 102, 103, 104, 105,
                                              106, 107, 108, 109, 110, 111, 112, 113, 114, 115});
     mp_append_stream_info(writer, &(struct mp_row_stream_info){201, 202, 0 - UINT64_C(3), 2, 203});
-    mp_append_context_info(writer, &(struct mp_row_context_info){211, 212, 213});
+    mp_append_context_info(
+        writer, &(struct mp_row_context_info){.context = 211, .device = 212, .null_stream = 213});
     mp_append_copy(writer, &(struct mp_row_copy){1, 10, 2, 3, 1, 301, 0, 5000, 302, 303, 304, 305,
                                                  306, 307, 1});
     mp_append_copy(writer,
