@@ -534,13 +534,18 @@ def capture_of(trace, time):
     return [number for number, (begin, end) in enumerate(trace.captures) if begin <= time < end]
 
 
+def is_unknown(trace, key):
+    """Whether a single trace cannot tell it: waiting for peers, and costs that nobody measured."""
+    return key == "idle_peer_ns" or key == "idle_recording_ns" and not trace.recording.known
+
+
 def compare_statistics(comparison, trace, by, report):
     """Statistics, throughput and outliers follow from the iterations."""
     items = report["iterations"]
     count = len(items)
     for key, found in report["statistics"].items():
         values = [item[key] for item in items]
-        if key == "idle_recording_ns" and not trace.recording.known:
+        if is_unknown(trace, key):
             comparison.same(f"{by}: {key}", [found] + values, [None] * (count + 1))
             continue
         values.sort()
@@ -600,8 +605,8 @@ def compare_windows(comparison, trace, by, report, windows):
         comparison.same(f"{what}: thread", item["thread"],
                         window.thread if window.thread in known else None)
         for key in report["statistics"]:
-            comparison.same(f"{what}: {key}", item[key], None if key == "idle_recording_ns" and
-                            not trace.recording.known else expected[key])
+            comparison.same(f"{what}: {key}", item[key],
+                            None if is_unknown(trace, key) else expected[key])
 
 
 def compare_kernels(comparison, trace, report):

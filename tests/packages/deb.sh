@@ -46,7 +46,7 @@ if command -v lintian >/dev/null; then
 fi
 
 within "the command" "$root/usr/bin/miniprof" "$most"
-within "the recorder" "$root/usr/lib/miniprof/libminiprof.so" 1000000
+within "the recorder" "$root/usr/lib/miniprof/libminiprof.so" 1020000
 for file in usr/bin/miniprof usr/lib/miniprof/libminiprof.so; do
     stripped "$file" "$root/$file"
     id=$(readelf -n "$root/$file" | sed -n 's/.*Build ID: //p')

@@ -508,8 +508,9 @@ static struct graph_edges *pack(struct graphs *graphs, const struct graph_readin
         atomic_fetch_add(&graphs->edges.nodes_lost, reading->making->node_count);
         return NULL;
     }
-    if (edges->count)
-        memcpy(edges->edges, empty ? &none : reading->edges, edges->count * sizeof(struct edge));
+    const struct edge *from = empty ? &none : reading->edges;
+    if (edges->count && from)
+        memcpy(edges->edges, from, edges->count * sizeof(struct edge));
     edges->since = reading->since;
     edges->lost += (uint32_t)reading->lost;
     edges->nodes_lost = reading->making->nodes_lost;

@@ -249,11 +249,11 @@ static enum mp_status put_threads_first(struct deps *deps, const uint32_t *joine
 static enum mp_status renumber(struct deps_builder *builder)
 {
     size_t count = builder->deps->lane_count + (size_t)1;
-    uint32_t *numbers = calloc(2 * count, sizeof *numbers);
-    uint32_t *joined = numbers, *moved = numbers + count;
+    uint32_t *joined = calloc(2 * count, sizeof *joined);
 
-    if (!numbers)
+    if (!joined)
         return MP_ERR_MEMORY;
+    uint32_t *moved = joined + count;
     join_green(builder, joined);
     enum mp_status status = put_threads_first(builder->deps, joined, moved);
     if (status == MP_OK) {
@@ -261,7 +261,7 @@ static enum mp_status renumber(struct deps_builder *builder)
         mp_map_translate(&builder->stream_rows, moved);
         mp_map_translate(&builder->streams, moved);
     }
-    free(numbers);
+    free(joined);
     return status;
 }
 

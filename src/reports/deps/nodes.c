@@ -80,6 +80,8 @@ static bool note_inner(struct deps_nodes *nodes, const struct deps_edge *edge,
 {
     bool back = edge->from != edge->to && edge->from == (edge->to | MP_EDGE_END);
 
+    if (!nodes->nodes || !nodes->plans)
+        return back; /* never: both nodes are there */
     if (edge->from != edge->to && edge->to == (edge->from | MP_EDGE_END)) {
         nodes->nodes[numbered->from].end = numbered->to;
         nodes->plans[nodes->nodes[numbered->from].plan].inner = true;

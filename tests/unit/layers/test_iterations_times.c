@@ -73,7 +73,7 @@ static void waiting_for_peers_is_idle(void **state)
     scene.deps.peers = calloc(3, sizeof *scene.deps.peers);
     for (uint32_t i = 0; i < 3; i++)
         if (scene.deps.activities[scene.deps.host_count + i].correlation == 2)
-            scene.deps.peers[i] = 50 * US;
+            scene.deps.peers[i] = (uint64_t)50 * US;
     analyse(ITERATIONS_NVTX, "it", 0);
     expect(0, ITERATION_BUSY, 30 + 10 + 30);
     expect(0, ITERATION_KERNEL, 30 + 10 + 30);
