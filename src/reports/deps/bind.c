@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/algorithms.h"
 #include "reports/deps/build.h"
 #include "reports/deps/lookup.h"
 
@@ -133,12 +134,32 @@ static bool is_undecided(const struct deps *deps, const struct deps_activity *ac
            deps->activities[awaited].end <= deps_launch_arrival(deps, activity);
 }
 
+/* Looked for here, where all that it needs is at hand: first by the moments, then by when they
+ * arrived. */
+static bool is_late(const struct deps *deps, const struct deps_activity *work)
+{
+    uint32_t awaited = deps_last_awaited(deps, work);
+    bool launched = deps_has_launch(work);
+    uint64_t launch = launched ? deps->activities[work->launch].begin : 0;
+    uint64_t other = awaited == DEPS_NONE ? 0 : deps->activities[awaited].end;
+
+    if ((!launched && awaited == DEPS_NONE) || work->kind == DEPS_HOST_FUNCTION ||
+        work->overlapped != DEPS_NONE || mp_max(launch, other) + DEPS_UNEXPLAINED_NS > work->begin)
+        return false;
+    launch = launched ? deps_launch_arrival(deps, work) : 0;
+    other = awaited == DEPS_NONE ? 0 : deps_arrival(deps, work, awaited);
+    return mp_max(launch, other) + DEPS_UNEXPLAINED_NS <= work->begin;
+}
+
 void deps_bind_work(struct deps *deps)
 {
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         struct deps_activity *activity = &deps->activities[i];
 
         activity->bound = (uint8_t)reason_of_work(deps, activity);
+        activity->flags &= (uint16_t)~DEPS_LATE;
+        if (is_late(deps, activity))
+            activity->flags |= DEPS_LATE;
         deps->counts.undecided += is_undecided(deps, activity);
     }
 }

@@ -18,25 +18,9 @@
 
 #include "base/poison.h"
 
-/* More than any latency on an idle device: the launch of a graph of 800 nodes takes 35 us on an
- * H100 (docs/dependency-analysis.md, D11). */
-#define UNEXPLAINED_NS 50000u
-
 /* How long after the end of W its successor begins, or the call returns: 2 us where memory orders
  * them, 25 us from one pass of a WHILE node to the next. */
 #define SOON_NS 30000u
-
-/* When the last of what it is known to wait for arrived, by the shortest latency; its begin if
- * nothing is known: then it is not waiting. */
-static uint64_t arrived(const struct deps *deps, const struct deps_activity *work)
-{
-    uint32_t awaited = deps_last_awaited(deps, work);
-    uint64_t launch = deps_has_launch(work) ? deps_launch_arrival(deps, work) : 0;
-    uint64_t other = awaited == DEPS_NONE ? 0 : deps_arrival(deps, work, awaited);
-    uint64_t last = launch > other ? launch : other;
-
-    return last ? last : work->begin;
-}
 
 /* The last activity of the lane that began before `time`, and what it is if it ended by then. */
 static uint32_t ended_in_lane(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
@@ -67,10 +51,7 @@ static uint32_t ended_last(const struct deps *deps, uint32_t but, uint64_t from,
 
 static enum mp_status order_work(struct deps *deps, struct deps_activity *work, uint32_t *found)
 {
-    uint64_t known = arrived(deps, work);
-
-    if (work->kind == DEPS_HOST_FUNCTION || work->overlapped != DEPS_NONE ||
-        work->begin - known < UNEXPLAINED_NS)
+    if (!(work->flags & DEPS_LATE))
         return MP_OK;
     uint64_t from = work->begin - SOON_NS;
     uint32_t last = ended_last(deps, work->lane, from, work->begin);
@@ -85,7 +66,7 @@ static enum mp_status order_work(struct deps *deps, struct deps_activity *work, 
 static enum mp_status order_call(struct deps *deps, struct deps_activity *call, uint32_t *found)
 {
     if (!(call->flags & DEPS_SYNCHRONISES) || (call->flags & DEPS_CONTINUES) ||
-        deps_call_waits(call) || call->end - call->begin < UNEXPLAINED_NS)
+        deps_call_waits(call) || call->end - call->begin < DEPS_UNEXPLAINED_NS)
         return MP_OK;
     uint64_t from = mp_max(call->begin, call->end - SOON_NS);
     uint32_t last = ended_last(deps, DEPS_NONE, from, call->end);

@@ -95,6 +95,7 @@ enum deps_flag {
     /* of work */
     DEPS_NODE = 1 << 8,     /* a node of a graph launch */
     DEPS_NOT_ROOT = 1 << 9, /* a node that depends on others of its launch */
+    DEPS_LATE = 1 << 14,    /* it begins long after all that it is known to wait for (D11) */
     DEPS_AWAITED = 1 << 10, /* a copy that its own call waits for, if it ends inside the call */
     DEPS_ARRIVES = 1 << 11  /* of a job: a kernel of NCCL until it runs (DEPS_TRANSFER); its time is
                                that of waiting for peers */
