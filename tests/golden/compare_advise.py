@@ -21,7 +21,8 @@ RULES = ("launch_bound", "pageable_copies", "synchronous_copies", "needless_wait
          "unused_streams", "tail", "page_faults", "reformat_layers", "layout_changes",
          "unfused_pointwise", "low_precision", "split_k", "repeated_casts", "small_grids",
          "constant_copies", "memory_bound", "idle_tensor_cores", "few_sms", "full_pcie",
-         "low_clocks", "nccl_waiting")
+         "low_clocks", "nccl_waiting", "graph_instantiation", "pool_release", "code_loading",
+         "blocked_calls")
 SMALL, LEAST_RUN, MOST_GAP = 5000, 3, 50000  # ns, kernels, ns: docs/advise.md
 LAUNCH_GAP = 100000  # ns
 MIGRATIONS, FAULTS = (1, 2, 8), (3, 4)  # kinds of unified
